@@ -1,0 +1,69 @@
+# GRPO by hand. Each target does its own set-up; nothing has to be installed beforehand but Python.
+#
+#   make lab         open the course in JupyterLab          make toy        the toy run from the command line
+#   make test        all tests                              make bench      time the toy's own phases
+#   make lint        ruff                                   make notebooks  build and execute the lessons
+#
+# On Linux, plain pip takes the CUDA build of torch (several GB). The CPU build: make lab TORCH_INDEX=<wheel index>,
+# with the address that pytorch.org/get-started shows for 'Pip, CPU' after --index-url.
+
+PYTHON ?= python3
+TORCH_INDEX ?=
+ARGS ?=
+
+VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+RUN := $(BIN)/python
+PIP := $(RUN) -m pip --disable-pip-version-check install --quiet
+
+.PHONY: lab test toy notebooks bench lint bases table clean
+.DELETE_ON_ERROR:
+
+lab: $(VENV)/.cpu
+	$(RUN) -m jupyter lab --notebook-dir=notebooks $(ARGS)
+
+toy: $(VENV)/.cpu
+	$(RUN) -m lib.toy --plot $(ARGS)
+
+test: $(VENV)/.dev
+	$(RUN) -m pytest $(ARGS)
+
+lint: $(VENV)/.dev
+	$(RUN) -m ruff check .
+
+notebooks: $(VENV)/.dev
+	$(RUN) -m notebooks.build $(ARGS)
+
+bench: $(VENV)/.cpu
+	$(RUN) -m lib.toy.bench
+
+bases: $(VENV)/.cpu
+	$(RUN) -m lib.toy.base
+
+table: $(VENV)/.cpu
+	$(RUN) -m lib.toy.table
+
+clean:
+	rm -rf $(VENV)
+
+# Set-up is done again only when what it was made from has changed.
+$(VENV)/.python:
+	@$(PYTHON) tools/check_python.py
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.cpu: requirements-cpu.txt pyproject.toml $(VENV)/.python
+	@echo "Setting up the course in $(VENV) (once, a few minutes)..."
+	$(if $(TORCH_INDEX),$(PIP) --index-url $(TORCH_INDEX) "$(shell grep ^torch== requirements-cpu.txt)")
+	$(PIP) -r requirements-cpu.txt
+	$(PIP) --no-deps --editable .
+	$(RUN) -m ipykernel install --sys-prefix --name python3 --display-name "GRPO by hand" >/dev/null
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.cpu
+	$(PIP) -r requirements-dev.txt
+	@touch $@

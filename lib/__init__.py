@@ -1,0 +1,1 @@
+"""GRPO by hand: the code that the course explains, runs and grades with."""

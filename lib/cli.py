@@ -1,0 +1,48 @@
+"""Command lines that speak the learner's language: one sentence and exit code 2 where a call cannot work."""
+import argparse
+import re
+import sys
+from typing import NoReturn
+
+from lib.i18n import tr
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose errors are one sentence, in Russian too, without the usage lines before it."""
+
+    def __init__(self, **options):
+        super().__init__(allow_abbrev=False, formatter_class=_Help, add_help=False, **options)
+        self._optionals.title = tr(en="options", ru="параметры")
+        self.add_argument("-h", "--help", action="help", help=tr(en="show this text", ru="показать эту справку"))
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, tr(en=message, ru=_russian(message)) + "\n")
+
+
+class _Help(argparse.ArgumentDefaultsHelpFormatter):
+    def add_usage(self, usage, actions, groups, prefix=None):
+        super().add_usage(usage, actions, groups, prefix or tr(en="usage: ", ru="запуск: "))
+
+
+def _russian(message: str) -> str:
+    """argparse's own sentences; what the course's checks say is Russian already and passes through."""
+    for english, russian in (
+        (r"^argument (.+?): ", r"параметр \1: "),
+        (r"invalid int value: ", "нужно целое число, получено "),
+        (r"invalid float value: ", "нужно число, получено "),
+        (r"invalid choice: (.+) \(choose from (.+)\)", r"\1 не подходит, выберите из \2"),
+        (r"expected one argument", "нужно значение"),
+        (r"unrecognized arguments: ", "нет таких параметров: "),
+        (r"the following arguments are required: ", "не хватает параметров: "),
+    ):
+        message = re.sub(english, russian, message)
+    return message
+
+
+def main(command) -> NoReturn:
+    """Runs a command that returns its exit code (None is 0); a ValueError or OSError is one sentence and exit code 2."""
+    try:
+        sys.exit(command())
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,28 @@
+"""What all tests share: English unless a test asks for Russian, no cache of the user's, the same examples at every run."""
+import pytest
+from hypothesis import settings
+
+# Examples drawn with a fixed seed, so that a run repeats; no deadline, since the machine may be busy with other work.
+settings.register_profile("course", derandomize=True, deadline=None, database=None)
+settings.load_profile("course")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def surroundings(tmp_path_factory):
+    """English, and a cache of base models that goes away with the tests: subprocesses see both."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COURSE_LANG", "en")
+        patch.setenv("GRPO_COURSE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def in_russian(monkeypatch):
+    monkeypatch.setenv("COURSE_LANG", "ru")
+
+
+@pytest.fixture(params=["en", "ru"])
+def each_language(request, monkeypatch):
+    """The test runs once in each language; the value is the language."""
+    monkeypatch.setenv("COURSE_LANG", request.param)
+    return request.param
