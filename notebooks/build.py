@@ -20,6 +20,7 @@ from lib.i18n import LANGUAGES
 FOLDER = Path(__file__).parent
 SOURCE = FOLDER / "source"
 CELL_TIMEOUT = 300   # seconds; the slowest cell of a lesson takes a tenth of it
+VIEW = "application/vnd.jupyter.widget-view+json"
 METADATA = {
     "kernelspec": {"name": "python3", "display_name": "GRPO by hand", "language": "python"},
     "language_info": {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"},
@@ -50,7 +51,23 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookN
     """Runs all cells in order, in `folder`; raises nbclient's CellExecutionError where one fails."""
     client = NotebookClient(notebook, timeout=CELL_TIMEOUT, kernel_name="python3", record_timing=False,
                             resources={"metadata": {"path": str(folder)}})
-    return client.execute()
+    client.execute()
+    leave_widgets_out(notebook)
+    return notebook
+
+
+def leave_widgets_out(notebook: nbformat.NotebookNode) -> None:
+    """Takes the live widgets out of the outputs: without a kernel a slider moves nothing, a progress bar shows an error.
+
+    What a widget's owner offers beside it (a text, a picture) stays in its place; a bare widget goes whole.
+    """
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            for output in cell.outputs:
+                if output.get("data", {}).pop(VIEW, None):
+                    output.data.pop("text/plain", None)
+            cell.outputs = [output for output in cell.outputs if output.get("data", True)]
 
 
 def build(master: Path, language: str) -> float:

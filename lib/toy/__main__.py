@@ -87,9 +87,7 @@ def one_run(settings: Settings, log: Path | None, plot: Path | None) -> int:
     try:
         run = Run(settings)
     except KeyboardInterrupt:
-        print(tr(en="\nstopped before the first GRPO step: no rows yet",
-                 ru="\nостановлено до первого шага GRPO: строк пока нет"))
-        return 130
+        return stopped_early()
     try:
         print(tr(en="base:  ", ru="база:  ") + str(evaluate(run.base)), flush=True)
         follow(run, log)
@@ -104,6 +102,12 @@ def one_run(settings: Settings, log: Path | None, plot: Path | None) -> int:
     if plot:
         save_plot(plot, {"": run.rows})
     return 0
+
+
+def stopped_early() -> int:
+    print(tr(en="\nstopped before the first GRPO step: no rows yet",
+             ru="\nостановлено до первого шага GRPO: строк пока нет"))
+    return 130
 
 
 def follow(run: Run, log: Path | None) -> None:
@@ -134,7 +138,10 @@ def describe(row: dict) -> str:
 # ── many seeds ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def many_runs(all_settings: list[Settings], logs: list[Path | None], plot: Path | None) -> int:
     if not all_settings[0].pretrain:
-        all_settings[0].make_base()   # pretrained once and cached, with a bar, before the runs want it all together
+        try:
+            all_settings[0].make_base()   # pretrained once and cached, with a bar, before the runs want it all together
+        except KeyboardInterrupt:
+            return stopped_early()
     done: dict[int, Result] = {}
     runs = bar(sweep(all_settings), tr(en="runs", ru="запуски"), total=len(all_settings))
     try:
@@ -142,7 +149,7 @@ def many_runs(all_settings: list[Settings], logs: list[Path | None], plot: Path 
             done[index] = result
             if logs[index]:
                 write_rows(logs[index], result.rows)
-            runs.write(f"seed {result.settings.seed}: {result.after}")
+            runs.write(f"{seed_name(result)}: {result.after}")
     except KeyboardInterrupt:
         print(tr(en=f"\nstopped, runs finished: {len(done)} of {len(all_settings)}",
                  ru=f"\nостановлено, закончено запусков: {len(done)} из {len(all_settings)}")
@@ -152,8 +159,12 @@ def many_runs(all_settings: list[Settings], logs: list[Path | None], plot: Path 
     if done:
         print(summary(list(done.values())))
         if plot:
-            save_plot(plot, {f"seed {done[i].settings.seed}": done[i].rows for i in sorted(done)})
+            save_plot(plot, {seed_name(done[i]): done[i].rows for i in sorted(done)})
     return 0 if len(done) == len(all_settings) else 130
+
+
+def seed_name(result: Result) -> str:
+    return tr(en=f"seed {result.settings.seed}", ru=f"сид {result.settings.seed}")
 
 
 def summary(results: list[Result]) -> str:

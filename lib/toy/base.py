@@ -46,12 +46,17 @@ def next_token_loss(model: TinyLM, lines: torch.Tensor, lengths: torch.Tensor) -
     return F.cross_entropy(model.head(states.data), next_tokens, reduction="sum")
 
 
+def new_model(seed: int = 0) -> TinyLM:
+    """A model before pretraining. Its weights come from torch's global generator, which is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return TinyLM()
+
+
 def pretrain(p_cot: float, steps: int = STEPS, seed: int = SHIPPED_SEED, progress: bool = True) -> TinyLM:
     """Trains a language model on next-token prediction, on fresh lines of the corpus at every step."""
     rng = torch.Generator().manual_seed(seed)
-    with torch.random.fork_rng(devices=[]):   # the initial weights come from torch's global dice: put those back after
-        torch.manual_seed(seed)
-        model = TinyLM()
+    model = new_model(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, fused=True)
     title = tr(en=f"pretraining, p_cot = {p_cot:g}", ru=f"претрейн, p_cot = {p_cot:g}")
     for _ in bar(range(steps), title, show=progress):
@@ -104,7 +109,7 @@ def manifest() -> dict:
 
 def _read(path: Path, sha256: str | None = None) -> TinyLM:
     data = path.read_bytes()
-    model = TinyLM()
+    model = new_model()
     try:
         if sha256 and hashlib.sha256(data).hexdigest() != sha256:
             raise ValueError
@@ -127,10 +132,9 @@ def _write(path: Path, model: TinyLM) -> bytes:
 
 
 def main() -> None:
-    models = {}
+    models, trained = {}, {p_cot: pretrain(p_cot) for p_cot in SHIPPED_P_COT}   # all of them before any file is touched
     SHIPPED.mkdir(exist_ok=True)
-    for p_cot in SHIPPED_P_COT:
-        model = pretrain(p_cot)
+    for p_cot, model in trained.items():
         data = _write(SHIPPED / file_name(p_cot), model)
         found = evaluate(model)
         models[f"{p_cot:g}"] = {"file": file_name(p_cot), "sha256": hashlib.sha256(data).hexdigest(),

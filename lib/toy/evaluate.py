@@ -72,6 +72,10 @@ class Interval(NamedTuple):
     error: float
     n: int
 
+    def apart(self, other: "Interval") -> bool:
+        """Whether the two intervals do not overlap: a difference to rely on. If they do, it may be luck."""
+        return abs(self.mean - other.mean) > self.error + other.error
+
     def __str__(self) -> str:
         return f"{self.mean:.2f} ± {self.error:.2f}" if self.n > 1 else f"{self.mean:.2f} (n = 1)"
 

@@ -7,6 +7,7 @@
 """
 import copy
 import math
+import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,9 @@ from lib.toy.base import SHIPPED_SEED, STEPS, load_base, pretrain
 from lib.toy.evaluate import Evaluation, evaluate
 from lib.toy.grpo import LOSSES, STEP_METRICS, Batch, degenerate, dynamic_sampling, grpo_step, rollout
 from lib.toy.policy import TinyLM
-from lib.toy.task import DOT, has_steps
+from lib.toy.task import DOT, N_DIGITS, answer_texts, has_steps
+
+SAMPLES = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,19 +156,22 @@ def describe(batch: Batch) -> dict[str, float]:
 # ── many runs ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True)
 class Result:
-    """A finished run: settings, evaluation of the base and of the trained policy, log rows."""
+    """A finished run: settings, evaluation of the base and of the trained policy, log rows, a few answers."""
 
     settings: Settings
     before: Evaluation
     after: Evaluation
     rows: list[dict] = field(repr=False)
+    samples: list[str] = field(default_factory=list, repr=False)   # prompt and answer, from the trained policy
 
 
 def finish(settings: Settings) -> Result:
     """Makes a whole run, evaluations included."""
     run = Run(settings, progress=False)
     rows = list(run)
-    return Result(settings, evaluate(run.base), evaluate(run.policy), rows)
+    shown = rollout(run.policy, SAMPLES, 1, torch.Generator().manual_seed(settings.seed))
+    samples = answer_texts(torch.cat([shown.prompts[:, 1:], shown.answers[:, 0]], 1), shown.lengths[:, 0] + N_DIGITS + 1)
+    return Result(settings, evaluate(run.base), evaluate(run.policy), rows, samples)
 
 
 def finish_all(settings: dict[str, Settings]) -> dict[str, Result]:
@@ -181,6 +187,11 @@ def over_seeds(settings: Settings, seeds: int) -> list[Settings]:
     return [replace(settings, seed=settings.seed + i) for i in range(seeds)]
 
 
+def _start_worker() -> None:
+    halves.one_core()                              # the other core has a run of its own
+    signal.signal(signal.SIGINT, signal.SIG_IGN)   # Ctrl-C is for the parent, which then stops its workers
+
+
 def sweep(all_settings: Iterable[Settings], processes: int = 2) -> Iterator[tuple[int, Result]]:
     """Makes all runs, several at a time, and yields (index, result) as they finish.
 
@@ -188,7 +199,7 @@ def sweep(all_settings: Iterable[Settings], processes: int = 2) -> Iterator[tupl
     """
     all_settings = list(all_settings)
     pool = ProcessPoolExecutor(min(processes, len(all_settings)) or 1, mp_context=get_context("spawn"),
-                               initializer=halves.one_core)
+                               initializer=_start_worker)
     try:
         runs = {pool.submit(finish, settings): index for index, settings in enumerate(all_settings)}
         for run in as_completed(runs):

@@ -24,11 +24,12 @@ STEP_METRICS = ("loss", "kl", "entropy", "clip_ratio/region_mean", "grad_norm")
 def group_advantages(rewards: torch.Tensor, eps: float = 1e-4) -> torch.Tensor:
     """How much better than its own group each answer is: rewards [B, G] -> advantages [B, G].
 
-    (reward - group mean) / (group std + eps), with the population std (divided by G, not G - 1). Equal rewards give 0.
+    (reward - group mean) / (group std + eps), with the population std (divided by G, not G - 1). Equal rewards give
+    exactly 0: in float64, since the float32 mean of eight times 0.3 is not 0.3, and eps would make much of the difference.
     """
-    mean = rewards.mean(1, keepdim=True)
-    std = rewards.std(1, keepdim=True, correction=0)
-    return (rewards - mean) / (std + eps)
+    r = rewards.double()
+    mean, std = r.mean(1, keepdim=True), r.std(1, keepdim=True, correction=0)
+    return ((r - mean) / (std + eps)).to(rewards.dtype)
 
 
 def kl_k3(logp: torch.Tensor, logp_ref: torch.Tensor) -> torch.Tensor:

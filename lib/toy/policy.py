@@ -80,7 +80,10 @@ def token_logprobs(model: TinyLM, prompts: torch.Tensor, answers: torch.Tensor) 
     Column t is the prediction of answer token t. Columns behind an answer's end hold numbers without meaning: mask them.
     """
     first, hidden = first_step(model, prompts, len(answers) // len(prompts))
-    rest, _ = model(answers[:, :-1], hidden)
-    logp = torch.cat([first[:, None], rest], dim=1).log_softmax(-1)      # [N, T, V]
+    logits = first[:, None]
+    if answers.shape[1] > 1:                                             # else every answer is a lone dot
+        rest, _ = model(answers[:, :-1], hidden)
+        logits = torch.cat([logits, rest], dim=1)
+    logp = logits.log_softmax(-1)                                        # [N, T, V]
     entropy = -(logp.exp() * logp).sum(-1)
     return logp.gather(2, answers[:, :, None])[:, :, 0], entropy.detach()

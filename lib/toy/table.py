@@ -7,7 +7,7 @@ compared.
 """
 import json
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,6 +63,13 @@ def lines(table: dict | None = None) -> list[list[str]]:
                lambda run: run["after"]["passk"], lambda run: run["after"]["length"], lambda run: run["after"]["cot"],
                lambda run: run["after"]["distinct"], lambda run: run["kl"]]
     return [head] + [[name, *(str(interval(name, figure, table)) for figure in figures)] for name in table["experiments"]]
+
+
+def markdown(names: Sequence[str], columns: Sequence[int] = range(9)) -> str:
+    """Some lines of the table, and some of its columns by number, as a Markdown table."""
+    head, *body = [[line[c] for c in columns] for line in lines()]
+    rows = [head, ["---"] * len(head), *(line for line in body if line[0] in names)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def main() -> None:

@@ -118,7 +118,7 @@ def rule_rewards(digits: torch.Tensor, answers: torch.Tensor, lengths: torch.Ten
         # a number that is already too large stays so: clamping keeps any count of digits from overflowing
         grown = (torch.where(digit_before, number * 10, 0) + token).clamp(max=10 * MAX_SUM)
         number = torch.where(reading & is_digit, grown, number)
-        digit_before = torch.where(reading, is_digit, digit_before)
+        digit_before = is_digit
         valid &= good | ~reading
     return (valid & (lengths > 0) & (number == digits.sum(1))).float()
 

@@ -64,11 +64,11 @@ def trend(xs: Sequence[float], names: Sequence[str], panels: dict, xlabel: str) 
 
 @torch.no_grad()
 def stepwise_odds(model: TinyLM, n: int = 500, seed: int = 0) -> float:
-    """The chance that the model's answer to a prompt is the right one with all its steps: geometric mean over n prompts.
+    """The chance that an answer which the model samples is the right one with all its steps: mean over n random prompts.
 
-    From the log-probs of such answers; no sampling, so even odds of one in a billion can be told.
+    From the log-probs of such answers; nothing is sampled, so even odds of one in a billion can be told.
     """
     lines, lengths = corpus(n, 1.0, torch.Generator().manual_seed(seed))
     answers = lines[:, PROMPT_LENGTH:]
     logp, _ = token_logprobs(model, lines[:, :PROMPT_LENGTH], answers)
-    return (logp * answer_mask(lengths - PROMPT_LENGTH, answers.shape[1])).sum(1).mean().exp().item()
+    return (logp * answer_mask(lengths - PROMPT_LENGTH, answers.shape[1])).sum(1).exp().mean().item()

@@ -43,14 +43,17 @@ import os
 os.environ["COURSE_LANG"] = "en"
 
 # %%
+from lib.i18n import tr
 from lib.runlog.plot import curves
 from lib.toy import table
 from lib.toy.base import load_base
-from lib.toy.evaluate import evaluate
 from lib.toy.experiment import Settings, finish_all
+from lib.ui.cells import show_figures
 from lib.ui.experiments import anecdotes, frame, stepwise_odds, trend
 from lib.ui.panel import Panel
 from lib.ui.quiz import show_quiz
+
+show_figures()
 
 # %% [markdown] tags=["ru"]
 """
@@ -64,7 +67,7 @@ from lib.ui.quiz import show_quiz
 2. `p_cot = 0`: ни одного решения по шагам. Что будет с долей CoT?
 3. `beta = 1`: за уход от базы дорого платят. Какая кривая изменится сильнее всего?
 4. `G = 2`: вчетверо меньше ответов на шаг. Что станет с шумом кривой награды?
-5. `штраф за длину = 4`: короткий ответ ценится. Что выберет модель: складывать или угадывать?
+5. `штраф за длину = 2`: короткий ответ ценится. Что выберет модель: складывать или угадывать?
 """
 
 # %% [markdown] tags=["en"]
@@ -79,7 +82,7 @@ Write down your predictions first, then move:
 2. `p_cot = 0`: not one step-by-step answer. What will the CoT share do?
 3. `beta = 1`: leaving the base is made expensive. Which curve will change most?
 4. `G = 2`: a quarter of the answers a step. What becomes of the noise in the reward?
-5. `length penalty = 4`: a short answer is worth something. What will the model choose, to add or to guess?
+5. `length penalty = 2`: a short answer is worth something. What will the model choose, to add or to guess?
 """
 
 # %%
@@ -92,8 +95,8 @@ Panel()
 1. Доля CoT доходит почти до 0.9, а награда — примерно до 0.3: рассуждать модель начинает, но складывает плохо, ведь хороших примеров она видела мало.
 2. Доля CoT остаётся нулём до конца. Почему — в разделе 6.
 3. KL: он прижат к нулю, и вместе с ним почти стоят на месте остальные кривые.
-4. Шум вырастает, обучение идёт медленнее: половина групп и больше вырождена.
-5. Длина падает, доля CoT уходит к нулю: модель снова угадывает. При каком весе это начинается — в разделе 5.
+4. Шум вырастает, обучение идёт медленнее: ответов на шаг вчетверо меньше, и в большинстве групп награды равны.
+5. Ни то ни другое: длина падает до единицы. Почему и при каком весе — в разделе 5.
 </details>
 """
 
@@ -104,8 +107,8 @@ Panel()
 1. The CoT share climbs to nearly 0.9 but the reward only to about 0.3: the model begins to reason, yet adds badly, since it has seen few good examples.
 2. The CoT share stays at zero to the end. Section 6 says why.
 3. KL: it is pressed to zero, and the other curves hardly move with it.
-4. More noise and slower learning: half of the groups or more are degenerate.
-5. The length falls and the CoT share goes to zero: the model guesses again. Section 5 finds the weight at which that begins.
+4. More noise and slower learning: a quarter of the answers a step, and in most groups the rewards are equal.
+5. Neither: the length falls to one. Section 5 says why, and at which weight it begins.
 </details>
 """
 
@@ -147,18 +150,18 @@ anecdotes()
 g2 = table.interval("G=2", lambda run: run["after"]["pass1"])
 g8 = table.interval("default", lambda run: run["after"]["pass1"])
 print(f"G=2: {g2}   G=8: {g8}")
-assert g2.mean + g2.error < g8.mean - g8.error   # the conclusion holds for the intervals, not for one lucky pair of runs
+assert g2.apart(g8) and g2.mean + g2.error < 0.53
 
 # %% [markdown] tags=["ru"]
 """
-Вывод «группа из двух учится хуже» интервалы подтверждают, а само число 0.53 — удача: среднее заметно ниже, и разброс между сидами у `G = 2` больше, чем у `G = 8`. Так же широк он у слабой базы с `p_cot = 0.05`. Поэтому правило курса: сравнивать средние с интервалами и всегда указывать n.
+Вывод «группа из двух учится хуже» интервалы подтверждают: они не пересекаются. А само число 0.53 — удача, оно лежит выше всего интервала. Поэтому правило курса: сравнивать средние с интервалами и всегда указывать n.
 
 Сколько стоит этот урок в настоящем RL? Там один запуск — дни на GPU, и сидов почти никогда нет. Тем осторожнее стоит читать «наш метод лучше на два пункта».
 """
 
 # %% [markdown] tags=["en"]
 """
-That 'a group of two learns worse' the intervals confirm; the figure 0.53 itself was luck: the mean lies clearly lower, and the seeds of `G = 2` differ from each other more than those of `G = 8`. The weak base with `p_cot = 0.05` varies as widely. Hence the rule of this course: compare means with intervals, and always state n.
+That 'a group of two learns worse' the intervals confirm: they do not overlap. The figure 0.53 itself was luck, it lies above the whole interval. Hence the rule of this course: compare means with intervals, and always state n.
 
 What does that lesson cost in real RL? There a run takes GPU-days and there are hardly ever several seeds. Read 'our method is two points better' all the more carefully.
 """
@@ -182,24 +185,28 @@ runs = finish_all({f"beta = {beta}": Settings(beta=beta) for beta in (0.0, 0.02,
 curves({name: result.rows for name, result in runs.items()}, ["reward", "kl", "entropy"])
 
 # %%
+weak, none, strong = ([table.interval(name, figure) for figure in (lambda run: run["after"]["pass1"], lambda run: run["kl"])]
+                      for name in ("default", "beta=0", "beta=0.2"))
+assert strong[0].apart(none[0]) and strong[1].apart(none[1])           # 0.2 against 0: lower reward, smaller KL
+assert not weak[0].apart(none[0]) and not weak[1].apart(none[1])       # 0.02 against 0: nothing to tell them apart by
 frame(["beta=0", "default", "beta=0.2"])
 
 # %% [markdown] tags=["ru"]
 """
-- **KL.** Чем больше `beta`, тем ближе политика к базе. При `beta = 0` KL ничем не удержан: у части сидов он вырастает в разы, отсюда широкий интервал.
-- **Скорость.** При `beta = 0.2` награда растёт медленнее и останавливается ниже: политика платит за каждый токен, на котором уверена больше базы. А между 0 и 0.02 разницы в награде за 150 шагов не видно.
-- **Разнообразие.** Сколько разных ответов среди восьми — последняя колонка перед KL. Большой `beta` сохраняет разнообразие базы, в том числе её ответы «с потолка».
+- **KL и разнообразие.** При `beta = 0.2` политика вдвое ближе к базе, и ответы разнообразнее — но вместе с ними остаются и догадки базы «с потолка»: доля CoT останавливается около 0.86.
+- **Награда.** При `beta = 0.2` она растёт медленнее и останавливается ниже, чем при 0: политика платит за каждый токен, на котором уверена больше базы.
+- **0 и 0.02** за 150 шагов не различить ни по награде, ни по KL: интервалы перекрываются. Всплески KL на кривых встречаются при обоих значениях. Один такой всплеск — это токен, от которого политика почти отказалась, а база нет, и который всё же выпал: k3 растёт от него экспоненциально.
 
-Поэтому DAPO и многие за ним ставят `beta = 0`: при проверяемой награде цена ухода от базы мала, а вторая модель в памяти не нужна. Но «KL ничем не удержан» видно и здесь: на длинных запусках за ним надо следить.
+Поэтому DAPO и многие после него берут `beta = 0`: при проверяемой награде уход от базы стоит мало, а вторую модель в памяти держать не нужно.
 """
 
 # %% [markdown] tags=["en"]
 """
-- **KL.** The larger `beta`, the closer the policy stays to the base. With `beta = 0` nothing holds KL: with some seeds it grows several times over, hence the wide interval.
-- **Speed.** With `beta = 0.2` the reward grows more slowly and stops lower: the policy pays for every token of which it is surer than the base. Between 0 and 0.02 no difference in reward shows after 150 steps.
-- **Variety.** How many of eight answers differ is the last column before KL. A large `beta` keeps the base's variety, its blind guesses included.
+- **KL and variety.** With `beta = 0.2` the policy stays twice as close to the base, and its answers vary more; but so do the base's blind guesses stay: the CoT share stops near 0.86.
+- **Reward.** With `beta = 0.2` it grows more slowly and stops lower than with 0: the policy pays for every token of which it is surer than the base.
+- **0 and 0.02** cannot be told apart after 150 steps, neither by reward nor by KL: the intervals overlap. Spikes of KL turn up with either. One spike is a token which the policy has nearly given up, the base has not, and which was sampled all the same: k3 grows exponentially with it.
 
-That is why DAPO and many after it set `beta = 0`: with a verifiable reward, leaving the base costs little, and no second model has to be kept in memory. Yet 'nothing holds KL' shows here too: on long runs it has to be watched.
+That is why DAPO and many after it take `beta = 0`: with a verifiable reward, leaving the base costs little, and no second model has to be kept in memory.
 """
 
 # %% [markdown] tags=["ru"]
@@ -228,17 +235,28 @@ curves({name: result.rows for name, result in runs.items()})
 frame(["default", "loss=dapo", "loss=dr_grpo"])
 
 # %%
-for name in ("default", "loss=dapo", "loss=dr_grpo"):
-    print(f"{name:13} {table.interval(name, lambda run: run['after']['length'])}")
+length, cot, pass1 = (lambda run: run["after"]["length"]), (lambda run: run["after"]["cot"]), (lambda run: run["after"]["pass1"])
+for loss in ("loss=dapo", "loss=dr_grpo"):
+    assert table.interval(loss, length).apart(table.interval("default", length))
+    assert table.interval(loss, cot).apart(table.interval("default", cot))
+    assert not table.interval(loss, pass1).apart(table.interval("default", pass1))
 
 # %% [markdown] tags=["ru"]
 """
-Сравните интервалы длины. Здесь длина упирается в саму задачу: верное рассуждение — это 6–9 токенов, дальше расти некуда, и три способа приводят почти в одну точку. Разница видна там, где ответы в порции очень разной длины и длинные бывают неверными: при усреднении по ответам длинный неверный ответ наказан на каждый токен слабее, и модель может удлинять свои ошибки. Об этом — статьи DAPO и Dr. GRPO. Честный вывод из нашего опыта: на этой задаче выбор усреднения за пределы шума не выходит.
+Вышло наоборот: при усреднении по токенам ответы чуть **короче**, и доля CoT останавливается около 0.95, а не 0.98. Разница мала, но интервалы не пересекаются. (pass@1 по этим данным не различить.)
+
+Причина в весах. Короткая неверная догадка — это 2–3 токена. При `grpo` она весит столько же, сколько ответ из восьми токенов, и каждый её токен наказан сильнее. При `dapo` её вес втрое меньше, поэтому догадки вытесняются слабее и часть их остаётся.
+
+Где же эффект, ради которого DAPO и Dr. GRPO меняли усреднение? Там, где *неверные* ответы — длинные: при `grpo` каждый их токен наказан слабее, и модель может удлинять свои ошибки. На нашей задаче длинные ответы как раз верные, и тот же самый вес работает в другую сторону.
 """
 
 # %% [markdown] tags=["en"]
 """
-Compare the intervals of the length. Here the task itself bounds it: a right chain of steps has 6 to 9 tokens, there is nowhere further to grow, and the three ways end nearly in one point. They differ where a batch holds answers of very different lengths and long ones may be wrong: with averaging over answers, a long wrong answer is punished less a token, and a model may make its mistakes longer. That is what DAPO and Dr. GRPO are about. The honest conclusion from our experiment: on this task the choice of averaging does not stand out from the noise.
+It went the other way: with averaging over tokens the answers are slightly **shorter**, and the CoT share stops near 0.95 instead of 0.98. The difference is small, but the intervals do not overlap. (By pass@1 these data cannot tell them apart.)
+
+The weights are the reason. A short wrong guess has 2 or 3 tokens. With `grpo` it weighs as much as an answer of eight tokens, so each of its tokens is punished harder. With `dapo` it weighs a third of that, so guesses are pushed out more weakly and some of them stay.
+
+And where is the effect for which DAPO and Dr. GRPO changed the averaging? Where the *wrong* answers are the long ones: with `grpo` each of their tokens is punished less, and a model may make its mistakes longer. In our task the long answers are the right ones, and the same weight works in the other direction.
 """
 
 # %% [markdown] tags=["ru"]
@@ -247,7 +265,7 @@ Compare the intervals of the length. Here the task itself bounds it: a right cha
 
 Kimi k1.5 добавляет к награде $w \\cdot \\lambda$, где $\\lambda$ идёт от +0.5 у самого короткого ответа группы до −0.5 у самого длинного, а неверному ответу положительное $\\lambda$ не платят.
 
-**Предсказание на бумаге.** Рассуждение верно с вероятностью около 0.65 и длиннее всех в группе: в среднем $0.65 - 0.5w$. Угаданный ответ верен с вероятностью 1/37 и короче всех: награда около нуля. При каком $w$ они сравняются?
+**Предсказание на бумаге.** У базы ответ по шагам верен примерно в двух случаях из трёх, и в своей группе он самый длинный: в среднем он получит около $0.65 - 0.5w$. Догадка почти всегда неверна, но коротка и потому не наказана: около нуля. При каком $w$ они сравняются? И нет ли ответа ещё выгоднее догадки?
 """
 
 # %% [markdown] tags=["en"]
@@ -256,44 +274,62 @@ Kimi k1.5 добавляет к награде $w \\cdot \\lambda$, где $\\la
 
 Kimi k1.5 adds $w \\cdot \\lambda$ to the reward, where $\\lambda$ goes from +0.5 for the shortest answer of a group to −0.5 for the longest, and a wrong answer is never paid a positive $\\lambda$.
 
-**Prediction on paper.** A chain of steps is right with a probability of about 0.65 and is the longest of its group: on average $0.65 - 0.5w$. A guess is right with probability 1/37 and is the shortest: a reward of about zero. At which $w$ do they break even?
+**Prediction on paper.** The base's step-by-step answer is right about two times in three, and it is the longest of its group: on average it earns about $0.65 - 0.5w$. A guess is nearly always wrong, but it is short and so goes unpunished: about zero. At which $w$ do they break even? And is there an answer that pays even better than a guess?
 """
+
+# %%
+runs = finish_all({f"length penalty {w:g}": Settings(length_penalty=w) for w in (0.5, 1.0, 2.0)})
+curves({name: result.rows for name, result in runs.items()}, ["rewards/rule_reward/mean", "completions/mean_length", "cot"])
+
+# %%
+for name, result in runs.items():
+    print(name, "   ", *result.samples)
 
 # %%
 weights = [0, 0.25, 0.5, 1, 2, 4]
 names = ["default", *(f"length_penalty={w:g}" for w in weights[1:])]
 trend(weights, names, {"pass@1": lambda run: run["after"]["pass1"], "CoT": lambda run: run["after"]["cot"],
-                       "tokens": lambda run: run["after"]["length"]}, "length_penalty")
+                       tr(en="length, tokens", ru="длина, токенов"): lambda run: run["after"]["length"]}, "length_penalty")
 
 # %%
 frame(names)
 
+# %%
+assert all(run["after"]["length"] < 1.01 for name in ("length_penalty=2", "length_penalty=4")
+           for run in table.load()["experiments"][name])
+silent = sum(run["after"]["length"] < 1.01 for run in table.load()["experiments"]["length_penalty=1"])
+print(f"length_penalty=1: {silent} / {len(table.load()['experiments']['length_penalty=1'])}")
+
 # %% [markdown] tags=["ru"]
 """
-PLACEHOLDER
+До $w = 0.5$ штраф делает то, что обещал: ответы короче, рассуждение остаётся, pass@1 почти не страдает. Около $w = 1$ исход зависит от сида (сколько сидов из пяти замолчали, напечатано выше). При $w = 2$ и больше доля CoT у всех сидов падает до нуля. Сначала модель возвращается к догадкам, причём к самым коротким, из одной цифры: это площадка длины 2 на кривой. Но и на ней она не остаётся и в конце пишет одну точку.
+
+На бумаге мы сравнивали рассуждение с догадкой, а модель нашла третье: пустой ответ. Он неверен, но короче всех, и потому не наказан, — а любой другой неверный ответ рядом с ним уже «длинный» и получает минус. Это взлом награды в чистом виде: оптимизируется то, что записано в формуле, а не то, что мы имели в виду. Как бы вы исправили награду? (Подсказка: сколько должен стоить ответ в неверном формате?)
 """
 
 # %% [markdown] tags=["en"]
 """
-PLACEHOLDER
+Up to $w = 0.5$ the penalty does what it promised: shorter answers, the reasoning stays, pass@1 hardly suffers. Near $w = 1$ the outcome depends on the seed (how many of the five fell silent is printed above). From $w = 2$ on, the CoT share falls to zero with every seed. First the model returns to guesses, and to the shortest ones, of a single digit: that is the plateau of length 2 on the curve. Yet it does not stay there, and ends up writing a lone dot.
+
+On paper we compared reasoning with guessing; the model found a third way, the empty answer. It is wrong, but shorter than all others and so goes unpunished, while any other wrong answer beside it is 'long' and is charged. That is reward hacking in its pure form: what is optimised is what the formula says, not what we meant by it. How would you mend the reward? (A hint: what should an answer in a wrong format cost?)
 """
 
 # %% [markdown] tags=["ru"]
 """
 ## 6. Почему RL не изобретает
 
-Строка `p_cot = 0` — самая важная в таблице. Ответы модель улучшила (в базе pass@1 около 0.02, после — около 0.1), а рассуждать не начала ни с одним сидом. Посмотрим, сколько попыток ей понадобилось бы, чтобы хоть раз случайно написать верное решение по шагам. Вероятность такого ответа мы знаем точно: это произведение вероятностей его токенов.
+Строка `p_cot = 0` — самая важная в таблице. Ответы модель улучшила (в базе pass@1 около 0.02, после — около 0.1), а рассуждать не начала ни с одним сидом. Посчитаем, с какой вероятностью её база вообще может написать верное решение по шагам. Сэмплировать для этого не нужно: вероятность ответа — произведение вероятностей его токенов.
 
-**Предсказание.** За запуск модель сэмплирует 151 · 256 = 38 656 ответов. Хватит ли этого базе с `p_cot = 0`? А с `p_cot = 0.01`?
+**Предсказание.** За запуск модель сэмплирует 151 · 256 = 38 656 ответов. Сколько среди них было бы верных решений по шагам у базы с `p_cot = 0`? А с 0.01 и 0.05?
 """
 
 # %% [markdown] tags=["en"]
 """
 ## 6. Why RL does not invent
 
-The row `p_cot = 0` is the most important of the table. The model improved its answers (pass@1 is about 0.02 in the base and about 0.1 after), but with no seed did it begin to reason. How many attempts would it need to write a right chain of steps once by chance? We know the probability of such an answer exactly: it is the product of its tokens' probabilities.
+The row `p_cot = 0` is the most important of the table. The model improved its answers (pass@1 is about 0.02 in the base and about 0.1 after), but with no seed did it begin to reason. Let us compute how likely its base is to write a right chain of steps at all. That takes no sampling: the probability of an answer is the product of its tokens' probabilities.
 
-**Prediction.** In a run the model samples 151 · 256 = 38 656 answers. Is that enough for the base with `p_cot = 0`? And with `p_cot = 0.01`?
+**Prediction.** In a run the model samples 151 · 256 = 38 656 answers. How many right chains of steps would be among them with the base of `p_cot = 0`? And of 0.01 and 0.05?
 """
 
 # %%
@@ -301,16 +337,20 @@ sampled = (Settings().steps + 1) * Settings().B * Settings().G
 print(f"{sampled = }")
 for p_cot in (0, 0.01, 0.02, 0.05, 0.3):
     odds = stepwise_odds(load_base(p_cot))
-    print(f"p_cot = {p_cot:<5}  p = {odds:.1e}   1 / p = {1 / odds:,.0f}")
+    print(f"p_cot = {p_cot:<5}  p = {odds:.1e}   p * sampled = {odds * sampled:.2g}")
 
 # %% [markdown] tags=["ru"]
 """
-При `p_cot = 0` запятая после числа — событие почти невероятное, а таких запятых нужно две подряд, да ещё с верными суммами. Группа из восьми ответов этого никогда не покажет, и преимущество нечему присвоить: градиент GRPO усиливает только то, что было сэмплировано. Уже при одном проценте рассуждений они попадаются, и RL может за них зацепиться. Запустим.
+При `p_cot = 0` это не «редко», а никогда: запятая после числа почти невероятна, а нужны две подряд, да ещё с верными суммами. Группа из восьми ответов такого не покажет, и преимущество нечему присвоить: градиент GRPO усиливает только то, что было сэмплировано.
+
+При 0.05 таких ответов десятки, RL есть за что зацепиться; при 0.01 — на самой границе. Там помогает ещё и везение: награда смотрит только на последнее число, и ошибочные шаги, которые случайно кончились верной суммой, тоже оплачены. Запустим.
 """
 
 # %% [markdown] tags=["en"]
 """
-With `p_cot = 0` a comma after a number is next to impossible, and it takes two of them in a row, with the right sums besides. A group of eight answers will never show it, and there is nothing to give an advantage to: the gradient of GRPO strengthens only what was sampled. With one per cent of reasoning such answers do turn up, and RL can take hold of them. Let us run it.
+With `p_cot = 0` this is not 'rare' but never: a comma after a number is next to impossible, and it takes two of them, with the right sums besides. A group of eight answers will not show it, and there is nothing to give an advantage to: the gradient of GRPO strengthens only what was sampled.
+
+With 0.05 there are dozens of such answers, and RL has something to take hold of; 0.01 is right on the edge. Luck helps there too: the reward looks at the last number only, so wrong steps that happen to end in the right sum are paid as well. Let us run it.
 """
 
 # %%
@@ -320,7 +360,7 @@ curves({name: result.rows for name, result in runs.items()})
 # %%
 for name, result in runs.items():
     print(f"{name:13} {result.after}")
-assert runs["p_cot = 0"].after.cot == 0
+assert runs["p_cot = 0"].after.cot < 0.005 < runs["p_cot = 0.01"].after.cot < runs["p_cot = 0.05"].after.cot
 
 # %% [markdown] tags=["ru"]
 """

@@ -38,9 +38,11 @@ from lib.toy.task import (
 PROMPT = "3527="   # the sum is 17
 RIGHT = ["17.", "8,10,17.", "017.", "0017.", "1,17.", "0,0,0,17.", "17,17.", "8,8,8,8,17.", "99,17.", "000000017."]
 WRONG = ["", ".", ",", "=", "17", "16.", "8,10,16.", "17,16.", "17,8.", "8,10,17", "8,10,17,", "8,10,17,.", ",17.", ",,17.",
-         "8,,17.", "17..", "17.17.", "1.7.", "=17.", "17=.", "3527=17.", "7.", "1,7.", "170.", "117.", "8.17."]
+         "8,,17.", "17..", "17.17.", "1.7.", "=17.", "17=.", "3527=17.", "7.", "1,7.", "170.", "117.", "8.17.",
+         "273.", "529.", "65553."]     # 17 when a byte or two overflow
 HOSTILE = ["17.\n", "\n17.", " 17.", "17 .", "17. ", "8, 10, 17.", "+17.", "-17.", "17.0.", "1_7.", "0x11.", "1e1.", "17。",
-           "١٧.", "१७.", "１７.", "1\u200b7.", "17.\x00", "\ufeff17.", "<bos>17.", "nan.", "17,17,", "²17.", "Ⅷ.", "17.\r\n"]
+           "١٧.", "१७.", "１７.", "1\u200b7.", "17.\x00", "\ufeff17.", "<bos>17.", "nan.", "17,17,", "²17.", "Ⅷ.", "17.\r\n",
+           "٨,17.", "८,१०,17.", "８,17."]
 
 
 def check_reward(reward):
@@ -133,7 +135,7 @@ def test_a_quadratic_reward_is_found():
     def searching(prompt, completion):
         return float(re.search(r"([0-9]+)\.$", completion) is not None)
     with pytest.raises(AssertionError):
-        check_linear(searching, 1000, "1")
+        check_linear(searching, 250, "1")
 
 
 # ── the reward of a batch ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -174,7 +176,7 @@ def check_batched(rewards, cases):
 
 @given(st.lists(scored(), min_size=1, max_size=40))
 @example([([3, 5, 2, 7], text) for text in RIGHT + WRONG if len(text) <= MAX_NEW])
-@example([([0, 0, 0, 0], text) for text in ("", ".", "0.", "00.", ",.", "0,.", "=.", "0", "0,0.", "0000000000", "000000000.")])
+@example([([0, 0, 0, 0], text) for text in ("", ".", "0.", "00.", ",.", "0,.", "=.", "0", "0,0.", "0" * 10, "0" * 9 + ".")])
 @example([([9, 9, 9, 9], text) for text in ("36.", "18,27,36.", "18,27,36", "999999999.", "0,00036.", "3636363636")])
 def test_batched_reward_is_the_reward_of_each_text(cases):
     check_batched(rule_rewards, cases)
@@ -198,8 +200,9 @@ def test_a_faulty_batched_reward_is_found(fault):
         "reads the padding": lambda d, a, n: rule_rewards(d, a, torch.full_like(n, a.shape[1])),
         "pays without a dot": lambda d, a, n: rule_rewards(
             d, torch.cat([a.masked_fill(answer_mask(n, a.shape[1]) == 0, DOT), torch.full((len(a), 1), DOT)], 1), n + 1),
-        "pays a sum of all numbers": lambda d, a, n: torch.tensor(
-            [float(sum(map(int, re.findall("[0-9]+", t))) == s) for t, s in zip(answer_texts(a, n), d.sum(1), strict=True)]),
+        "pays a sum of all numbers": lambda d, a, n: torch.tensor([
+            float(sum(map(int, re.findall("[0-9]+", text))) == right)
+            for text, right in zip(answer_texts(a, n), d.sum(1).tolist(), strict=True)]),
     }[fault]
     cases = [([3, 5, 2, 7], text) for text in RIGHT + WRONG if len(text) <= MAX_NEW]
     with pytest.raises(AssertionError):
@@ -271,7 +274,8 @@ def test_corpus(p_cot):
     check_corpus(corpus, p_cot)
 
 
-@pytest.mark.parametrize("fault", ["guesses end at 35", "2 % more steps", "the blind know the sum", "lines are cut", "dots lost"])
+@pytest.mark.parametrize("fault", ["guesses end at 35", "2 % more steps", "the blind know the sum", "lines are cut",
+                                   "padding of zeros"])
 def test_a_faulty_corpus_is_found(fault, monkeypatch):
     def knows(n, p_cot, rng):
         tokens, lengths = corpus(n, 1.0, rng)                   # the last number alone, which is the sum
@@ -287,7 +291,8 @@ def test_a_faulty_corpus_is_found(fault, monkeypatch):
         "2 % more steps": lambda n, p, rng: corpus(n, p + 0.02, rng),
         "the blind know the sum": knows,
         "lines are cut": lambda n, p, rng: (lambda t, m: (t, m - 1))(*corpus(n, p, rng)),
-        "dots lost": lambda n, p, rng: (lambda t, m: (t.where(answer_mask(m, t.shape[1]) > 0, 0), m))(*corpus(n, p, rng)),
+        "padding of zeros": lambda n, p, rng: (lambda t, m: (
+            t.where(answer_mask(m, t.shape[1]) > 0, 0), m))(*corpus(n, p, rng)),
     }[fault]
     if fault == "guesses end at 35":
         monkeypatch.setattr(task, "MAX_SUM", 35)

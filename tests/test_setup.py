@@ -1,0 +1,50 @@
+"""Set-up: which Pythons are let in, what is pinned where."""
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def check_python(version: tuple[int, ...]) -> subprocess.CompletedProcess:
+    code = f"import sys, runpy; sys.version_info = {version}; runpy.run_path('tools/check_python.py')"
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("version", [(3, 11, 0), (3, 12, 4), (3, 13, 0), (3, 14, 1)])
+def test_supported_pythons_pass(version):
+    assert check_python(version).returncode == 0
+
+
+@pytest.mark.parametrize("version", [(3, 8, 0), (3, 10, 9), (3, 15, 0)])
+def test_other_pythons_stop_with_the_versions_that_work(version):
+    done = check_python(version)
+    assert done.returncode == 1
+    assert f"{version[0]}.{version[1]}" in done.stderr
+    assert "3.11, 3.12, 3.13, 3.14" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_check_agrees_with_pyproject():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"] == ">=3.11,<3.15"
+
+
+@pytest.mark.parametrize("name", ["requirements-cpu.txt", "requirements-dev.txt"])
+def test_every_requirement_is_pinned(name):
+    for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
+        line = line.split("#")[0].strip()
+        assert not line or line.startswith("-r ") or re.fullmatch(r"[a-z0-9_-]+==[0-9.]+", line), line
+
+
+def test_the_course_imports_without_what_only_developers_install():
+    """Every third-party import of lib is in requirements-cpu.txt or installed by what is."""
+    hidden = ["jupytext", "nbclient", "nbconvert", "pytest", "hypothesis", "playwright"]
+    code = (f"import sys; sys.modules.update(dict.fromkeys({hidden}))\n"   # None: an import of it fails
+            "import lib.toy.__main__, lib.toy.bench, lib.toy.table, lib.runlog.plot, lib.toy.base")
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
