@@ -8,6 +8,9 @@ from lib.runlog.names import STEP, label
 
 LESSON_METRICS = ("reward", "completions/mean_length", "cot")
 FORMATS = (".png", ".svg", ".pdf")
+# Okabe and Ito's colours, which stay apart for colour-blind eyes; markers tell the runs apart without any colour.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+MARKERS = ("o", "s", "^", "D", "v", "P")
 PANEL_INCHES = (3.6, 3.0)
 SHARES = {"reward", "cot", "frac_reward_zero_std", "completions/clipped_ratio", "rewards/rule_reward/mean"}   # 0 to 1
 
@@ -22,10 +25,12 @@ def curves(runs: Mapping[str, Sequence[Mapping]], metrics: Sequence[str] = LESSO
     figure = Figure(figsize=(width * len(metrics), height), layout="constrained")
     FigureCanvasAgg(figure)
     for axes, metric in zip(figure.subplots(1, len(metrics), squeeze=False)[0], metrics, strict=True):
-        for name, rows in runs.items():
+        for number, (name, rows) in enumerate(runs.items()):
             rows = [row for row in rows if row.get(metric) is not None]
             if rows:
-                axes.plot([row[STEP] for row in rows], [row[metric] for row in rows], label=name, linewidth=1.5)
+                axes.plot([row[STEP] for row in rows], [row[metric] for row in rows], label=name, linewidth=1.3,
+                          color=COLORS[number % len(COLORS)], marker=MARKERS[number % len(MARKERS)], markersize=5,
+                          markevery=max(1, len(rows) // 6))
         style_panel(axes, metric)
     if len(runs) > 1:
         handles, names = figure.axes[0].get_legend_handles_labels()

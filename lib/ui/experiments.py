@@ -10,6 +10,7 @@ from lib.i18n import tr
 from lib.toy import table
 from lib.toy.policy import TinyLM, token_logprobs
 from lib.toy.task import PROMPT_LENGTH, answer_mask, corpus
+from lib.ui.figures import BLUE, ORANGE
 
 # What single runs with seed 0 gave when the course's first version was written: pass@1 and CoT share after training.
 SINGLE_RUNS = {"default": (0.77, 0.98), "p_cot=0.05": (0.30, 0.90), "p_cot=0": (0.10, 0.00), "G=2": (0.53, 0.93)}
@@ -29,11 +30,11 @@ def anecdotes(names: Sequence[str] = tuple(SINGLE_RUNS)) -> Figure:
     for y, name in enumerate(names):
         found = table.interval(name, lambda run: run["after"]["pass1"])
         seeds = [run["after"]["pass1"] for run in table.load()["experiments"][name]]
-        axes.plot(seeds, [y] * len(seeds), "o", color="#0072b2", alpha=0.35, label=tr(en="one seed", ru="один сид"))
-        axes.errorbar(found.mean, y, xerr=found.error, fmt="|", color="#0072b2", markersize=16, capsize=6, linewidth=2,
+        axes.plot(seeds, [y] * len(seeds), "o", color=BLUE, alpha=0.35, label=tr(en="one seed", ru="один сид"))
+        axes.errorbar(found.mean, y, xerr=found.error, fmt="|", color=BLUE, markersize=16, capsize=6, linewidth=2,
                       label=tr(en="mean, 95 % interval", ru="среднее, 95 % интервал"))
         if name in SINGLE_RUNS:
-            axes.plot(SINGLE_RUNS[name][0], y + 0.25, "x", color="#d55e00", markersize=9, markeredgewidth=2,
+            axes.plot(SINGLE_RUNS[name][0], y + 0.25, "x", color=ORANGE, markersize=9, markeredgewidth=2,
                       label=tr(en="a single run, quoted alone", ru="одиночный запуск, как его обычно цитируют"))
     axes.set(yticks=range(len(names)), yticklabels=names, xlim=(0, 1), ylim=(len(names) - 0.5, -0.5),
              xlabel=tr(en="pass@1 after 150 steps", ru="pass@1 после 150 шагов"))
@@ -54,7 +55,7 @@ def trend(xs: Sequence[float], names: Sequence[str], panels: dict, xlabel: str) 
     for axes, (title, value) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
         found = [table.interval(name, value) for name in names]
         axes.errorbar(range(len(xs)), [f.mean for f in found], yerr=[f.error for f in found], marker="o", capsize=4,
-                      color="#0072b2")
+                      color=BLUE)
         axes.set(xticks=range(len(xs)), xticklabels=[f"{x:g}" for x in xs], title=title, xlabel=xlabel)
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)

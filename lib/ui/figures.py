@@ -15,12 +15,13 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator
 
 from lib.i18n import tr
+from lib.runlog.plot import COLORS, MARKERS
 from lib.toy.grpo import LOSSES, clipped_objective, degenerate, kl_k3, token_weights
 from lib.toy.task import VOCAB, answer_mask
 
-# Okabe and Ito's colours stay apart for colour-blind eyes; hatches, dashes, markers and texts need no colours at all.
-BLUE, ORANGE, GREEN, PALE, GREY = "#0072B2", "#D55E00", "#009E73", "#CFE6F5", "#8A8A8A"
-MARKERS = ("o", "s", "^", "D")
+# Hatches, dashes, markers and texts say without colours what the colours say.
+BLUE, ORANGE, GREEN = COLORS[:3]
+PALE, GREY = "#CFE6F5", "#8A8A8A"
 DASHES = ("-", "--", "-.", ":")
 MONO = {"family": "DejaVu Sans Mono"}
 

@@ -21,7 +21,8 @@ PINS = tuple({"color": color, "linestyle": dashes, "linewidth": 1.3} for color, 
     ("#D55E00", (0, (5, 1.5))), ("#0072B2", (0, (1.2, 1.2))),
     ("#009E73", (0, (5, 1.5, 1.2, 1.5))), ("#CC79A7", (0, (2.5, 1)))))
 INCHES, DPI = (6.4, 3.5), 200   # shown half as large: crisp on any screen
-LEGEND_WIDTH = 28               # characters
+# The legend's font size and width in characters, by how many lines it may then have: long names make it smaller.
+LEGEND = ((8, 8, 24), (11, 7, 28), (14, 6, 34))
 
 
 class LiveFigure:
@@ -77,8 +78,9 @@ class LiveFigure:
         if old := self.legend_axes.get_legend():
             old.remove()
         if names:
-            self.legend_axes.legend(handles, [textwrap.fill(n, LEGEND_WIDTH) for n in names], loc="upper left", fontsize=8,
-                                    bbox_to_anchor=(-0.14, 1.1), frameon=False, handlelength=2, borderaxespad=0)
+            size, texts = _fit(names)
+            self.legend_axes.legend(handles, texts, loc="upper left", fontsize=size, bbox_to_anchor=(-0.14, 1.1),
+                                    frameon=False, handlelength=16 / size, borderaxespad=0)
         self.background = None
 
     def png(self) -> bytes:
@@ -109,6 +111,15 @@ class LiveFigure:
             bottom = -_round_up(-values.min()) if values.min() < bottom else bottom
             self.axes[metric].set_ylim(bottom, top)
             self.background = None
+
+
+def _fit(names: Sequence[str]) -> tuple[int, list[str]]:
+    """The largest font size in which the legend has room for all names, and the names broken into lines."""
+    for lines, size, width in LEGEND:   # noqa: B007  the last size has to do
+        texts = [textwrap.fill(name, width, max_lines=3, placeholder=" …") for name in names]
+        if sum(text.count("\n") + 1 for text in texts) <= lines:
+            break
+    return size, texts
 
 
 def _column(rows: Sequence[dict], name: str) -> np.ndarray:

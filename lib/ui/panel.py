@@ -65,7 +65,7 @@ class Panel:
         self._show_samples(Run(self.defaults).base)
         self._show_curves(at_rest=True)
         self._show_results()
-        self._say(tr(en="Move a slider or press Run", ru="Подвиньте ползунок или нажмите «Запуск»"))
+        self._say(tr(en="Move a slider or press Run", ru="Подвиньте слайдер или нажмите «Запуск»"))
 
     def show(self) -> None:
         display(self.box)
@@ -125,7 +125,7 @@ class Panel:
         self.bar.value = 0
         self._show_curves(at_rest=True)
         self._show_samples(self.defaults.make_base())
-        self._say(tr(en="Sliders are back to their defaults", ru="Ползунки возвращены к исходным значениям"))
+        self._say(tr(en="Sliders are back to their defaults", ru="Слайдеры возвращены к исходным значениям"))
 
     def save_csv(self) -> None:
         """Writes two files: the rows of every run, one a step, and the table of finished runs."""
@@ -211,7 +211,7 @@ class Panel:
                                             layout=w.Layout(width="100px", margin="1px"))
             self.buttons[action].on_click(lambda _, action=action: self._hand_over(action))
         self.bar = w.IntProgress(max=self.defaults.steps, layout=w.Layout(width="auto", height="14px", margin="4px 2px"))
-        self.status = w.HTML(layout=w.Layout(min_height="42px", margin="0 2px"))
+        self.status = w.HTML(layout=w.Layout(min_height="54px", margin="0 2px"))
         self.image = w.Image(layout=w.Layout(width="100%", max_width="720px", min_width="0", object_fit="contain"))
         self.table, self.samples = w.HTML(), w.HTML()
         for name in ("status", "image", "table", "samples"):   # names for tests to find them by
@@ -221,8 +221,8 @@ class Panel:
         controls = w.VBox([*self.sliders.values(), buttons, self.bar, self.status], layout=w.Layout(flex="0 0 312px"))
         controls.add_class("grpo-controls")
         self.box = w.VBox([
-            w.HBox([controls, w.Box([self.image], layout=w.Layout(flex="1 1 0", min_width="0"))]),
-            w.HBox([w.Box([self.table], layout=w.Layout(flex="1 1 auto", min_width="0", **scroll)),
+            w.HBox([controls, w.Box([self.image], layout=w.Layout(flex="1 1 0", min_width="0", align_items="flex-start"))]),
+            w.HBox([w.Box([self.table], layout=w.Layout(flex="0 1 640px", min_width="0", **scroll)),
                     w.Box([self.samples], layout=w.Layout(flex="0 0 auto", **scroll))]),
         ])
 
@@ -314,7 +314,7 @@ def _buttons() -> list[tuple[str, str, str, str]]:
         ("pin", tr(en="Pin", ru="Закрепить"), "thumb-tack",
          tr(en="keep this curve to compare with", ru="оставить эту кривую для сравнения")),
         ("reset", tr(en="Reset", ru="Сброс"), "undo",
-         tr(en="sliders back to their defaults, curves away", ru="вернуть ползунки, убрать кривые")),
+         tr(en="sliders back to their defaults, curves away", ru="вернуть слайдеры, убрать кривые")),
         ("save_csv", tr(en="Save CSV", ru="В CSV"), "save",
          tr(en="save the rows of all runs and the table", ru="сохранить строки всех запусков и таблицу")),
         ("save_png", tr(en="Save PNG", ru="В PNG"), "save",

@@ -13,7 +13,7 @@ from lib.toy.task import answer_texts, make_prompt, prompt_tokens, random_digits
 SAMPLES, SAMPLES_SEED = 6, 7
 STYLE = """<style>
 .grpo-controls .widget-readout {width: 48px; min-width: 48px}
-.grpo-controls button {padding: 0 2px} .grpo-status {overflow-wrap: anywhere}
+.grpo-controls button {padding: 0 2px} .grpo-status .widget-html-content {overflow-wrap: anywhere; line-height: 1.3}
 .grpo-panel {font-size: 12px; line-height: 1.35; border-collapse: collapse; color: var(--jp-ui-font-color1, black)}
 .grpo-panel td, .grpo-panel th {padding: 1px 7px; text-align: left; white-space: nowrap}
 .grpo-panel th {border-bottom: 1px solid currentColor} .grpo-panel .wide {white-space: normal; min-width: 110px}
