@@ -54,13 +54,13 @@ clean:
 
 # Set-up is done again only when what it was made from has changed.
 $(VENV)/.python:
-	@$(PYTHON) tools/check_python.py
-	$(PYTHON) -m venv $(VENV)
+	@"$(PYTHON)" tools/check_python.py
+	"$(PYTHON)" -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.cpu: requirements-cpu.txt pyproject.toml $(VENV)/.python
 	@echo "Setting up the course in $(VENV) (once, a few minutes)..."
-	$(if $(TORCH_INDEX),$(PIP) --index-url $(TORCH_INDEX) "$(shell grep ^torch== requirements-cpu.txt)")
+	$(if $(TORCH_INDEX),$(PIP) --index-url "$(TORCH_INDEX)" "$(shell grep ^torch== requirements-cpu.txt)")
 	$(PIP) -r requirements-cpu.txt
 	$(PIP) --no-deps --editable .
 	$(RUN) -m ipykernel install --sys-prefix --name python3 --display-name "GRPO by hand" >/dev/null

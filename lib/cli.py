@@ -1,5 +1,7 @@
 """Command lines that speak the learner's language: one sentence and exit code 2 where a call cannot work."""
 import argparse
+import io
+import os
 import re
 import sys
 from typing import NoReturn
@@ -19,7 +21,14 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, tr(en=message, ru=_russian(message)) + "\n")
 
 
-class _Help(argparse.ArgumentDefaultsHelpFormatter):
+class _Help(argparse.HelpFormatter):
+    """Names the default of every option that takes a value and has one."""
+
+    def _get_help_string(self, action):
+        if action.nargs == 0 or action.default in (None, argparse.SUPPRESS):
+            return action.help
+        return action.help + tr(en=" (default: %(default)s)", ru=" (по умолчанию: %(default)s)")
+
     def add_usage(self, usage, actions, groups, prefix=None):
         super().add_usage(usage, actions, groups, prefix or tr(en="usage: ", ru="запуск: "))
 
@@ -40,9 +49,20 @@ def _russian(message: str) -> str:
 
 
 def main(command) -> NoReturn:
-    """Runs a command that returns its exit code (None is 0); a ValueError or OSError is one sentence and exit code 2."""
+    """Runs a command that returns its exit code (None is 0); a ValueError or OSError is one sentence and exit code 2.
+
+    Ctrl-C is exit code 130 without a traceback, a reader who hangs up (`| head`) no error at all.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")   # a code page without '×' shows '?', and the run goes on
     try:
         sys.exit(command())
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())   # so that closing it at exit does not fail again
+        sys.exit(0)
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         sys.exit(2)

@@ -39,6 +39,9 @@ def assemble(master: Path, language: str) -> nbformat.NotebookNode:
     """One language's notebook out of a master, not executed. Cell ids depend on the master alone."""
     notebook = jupytext.read(master, fmt="py:percent")
     others = set(LANGUAGES) - {language}
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and len(set(cell.metadata.get("tags", [])) & set(LANGUAGES)) != 1:
+            raise ValueError(f"{master.name}: tag this text with one of {' or '.join(LANGUAGES)}: {cell.source[:80]!r}")
     notebook, _ = TagRemovePreprocessor(remove_cell_tags=others, enabled=True).preprocess(notebook, {})
     notebook.metadata = nbformat.from_dict(METADATA)
     for position, cell in enumerate(notebook.cells):

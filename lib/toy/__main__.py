@@ -5,6 +5,9 @@
 """
 import json
 import math
+import sys
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from lib.toy.experiment import Result, Run, Settings, over_seeds, sweep
 from lib.toy.grpo import LOSSES
 
 PLOT = "grpo_toy.png"
+MOST_SEEDS = 1000
 
 
 def parser() -> cli.Parser:
@@ -36,7 +40,7 @@ def parser() -> cli.Parser:
         "eps_low": tr(en="lower clip: 1 - eps_low", ru="нижняя граница клиппинга: 1 - eps_low"),
         "eps_high": tr(en="upper clip: 1 + eps_high (Clip-Higher: 0.28)",
                        ru="верхняя граница клиппинга: 1 + eps_high (Clip-Higher: 0.28)"),
-        "updates": tr(en="optimizer steps on each batch of answers", ru="шагов оптимизатора на каждую порцию ответов"),
+        "updates": tr(en="optimizer steps on each batch of answers", ru="шагов оптимизатора на каждый батч ответов"),
         "length_penalty": tr(en="weight of the length penalty, Kimi k1.5's", ru="вес штрафа за длину, как в Kimi k1.5"),
         "dynamic_sampling": tr(en="replace groups that are all right or all wrong",
                                ru="заменять группы, где верно всё или неверно всё"),
@@ -70,8 +74,12 @@ def main() -> int:
     args = vars(p.parse_args())
     seeds, log, plot = args.pop("seeds"), args.pop("log"), args.pop("plot")
     settings = Settings(**args)
-    if seeds < 1:
-        raise ValueError(tr(en=f"seeds={seeds}: at least 1 is needed", ru=f"seeds={seeds}: нужно не меньше 1"))
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise ValueError(tr(en=f"seeds={seeds}: at least 1 is needed, and at most {MOST_SEEDS}",
+                            ru=f"seeds={seeds}: нужно не меньше 1 и не больше {MOST_SEEDS}"))
+    if log and plot and log.absolute() == plot.absolute():
+        raise ValueError(tr(en=f"{log}: the log and the plot need different files",
+                            ru=f"{log}: логу и графику нужны разные файлы"))
     if plot:
         check_plot(plot)
     logs = [log] if seeds == 1 else [log and log.with_stem(f"{log.stem}-seed{s.seed}") for s in over_seeds(settings, seeds)]
@@ -91,12 +99,16 @@ def one_run(settings: Settings, log: Path | None, plot: Path | None) -> int:
     try:
         print(tr(en="base:  ", ru="база:  ") + str(evaluate(run.base)), flush=True)
         follow(run, log)
+        if broken := [row["step"] for row in run.rows if row["kl"] is not None and not math.isfinite(row["kl"])]:
+            print(tr(en=f"the run diverged at step {broken[0]}: lower the learning rate",
+                     ru=f"обучение разошлось на шаге {broken[0]}: уменьшите learning rate"))
         print(tr(en="after: ", ru="после: ") + str(evaluate(run.policy)))
     except KeyboardInterrupt:
         if not log and run.rows:
             log = unused(Path("grpo_toy-stopped.jsonl"))
             write_rows(log, run.rows)
-        kept = tr(en=f"rows so far: {len(run.rows)}", ru=f"готовых строк: {len(run.rows)}") + (f", {log}" if log else "")
+        kept = tr(en=f"rows so far: {len(run.rows)}", ru=f"готовых строк: {len(run.rows)}")
+        kept += f", {log}" if log and run.rows else ""
         print(tr(en="\nstopped; ", ru="\nостановлено; ") + kept)
         return 130
     if plot:
@@ -111,20 +123,24 @@ def stopped_early() -> int:
 
 
 def follow(run: Run, log: Path | None) -> None:
-    """Makes the whole run: rows into the log at once, a line every 25 steps."""
-    file = log.open("x", encoding="utf-8") if log else None
+    """Makes the whole run: rows into the log at once, a line every 25 steps and at the last one."""
     steps = bar(run, tr(en="GRPO", ru="GRPO"), total=run.settings.steps + 1)
     try:
-        for row in steps:
-            if file:
-                file.write(json_row(row))
-                file.flush()
-            if row["step"] % 25 == 0:
-                steps.write(describe(row))
+        with log.open("x", encoding="utf-8") if log else nullcontext() as file:
+            for row in steps:
+                if file:
+                    file.write(json_row(row))
+                    file.flush()
+                if row["step"] in (run.settings.steps, *range(0, run.settings.steps, 25)):
+                    steps.write(describe(row))
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) or not log:   # that was the terminal, not the log
+            raise
+        kept = len(run.rows) - 1
+        raise OSError(tr(en=f"{log} could not be written ({error}); rows in it: {kept}",
+                         ru=f"не удалось записать {log} ({error}); строк в нём: {kept}")) from error
     finally:
         steps.close()
-        if file:
-            file.close()
 
 
 def describe(row: dict) -> str:
@@ -150,6 +166,9 @@ def many_runs(all_settings: list[Settings], logs: list[Path | None], plot: Path 
             if logs[index]:
                 write_rows(logs[index], result.rows)
             runs.write(f"{seed_name(result)}: {result.after}")
+    except BrokenProcessPool:
+        print(tr(en="a run's process was killed from outside, perhaps for want of memory; what is finished is kept",
+                 ru="процесс запуска убит извне, возможно, не хватило памяти; законченное сохранено"), file=sys.stderr)
     except KeyboardInterrupt:
         print(tr(en=f"\nstopped, runs finished: {len(done)} of {len(all_settings)}",
                  ru=f"\nостановлено, закончено запусков: {len(done)} из {len(all_settings)}")
@@ -177,8 +196,12 @@ def summary(results: list[Result]) -> str:
                           ru=f"pass@1 {figure['pass1']}  pass@{e.k} {figure['passk']}  длина {figure['length']}  "
                              f"доля CoT {figure['cot']}")
     one = results[0].after
-    head = tr(en=f"mean ± half of the 95 % interval, {len(results)} seeds, {one.n} prompts x {one.samples} answers each",
-              ru=f"среднее ± половина 95 % интервала, сидов: {len(results)}, по {one.n} задач × {one.samples} ответов")
+    bases = (tr(en="a base model each", ru="у каждого своя база") if results[0].settings.pretrain else
+             tr(en="one base model for all (--pretrain: one each)", ru="база общая (с --pretrain у каждого своя)"))
+    head = tr(en=f"mean ± half of the 95 % interval, {len(results)} seeds, {bases}, "
+                 f"{one.n} prompts x {one.samples} answers an evaluation",
+              ru=f"среднее ± половина 95 % интервала, сидов: {len(results)}, {bases}, "
+                 f"каждая оценка — {one.n} задач × {one.samples} ответов")
     return "\n".join([head, line(tr(en="base:  ", ru="база:  "), [r.before for r in results]),
                       line(tr(en="after: ", ru="после: "), [r.after for r in results])])
 

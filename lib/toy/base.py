@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import sys
 import tempfile
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from safetensors.torch import load, save
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
+from lib import cli
 from lib.i18n import tr
 from lib.progress import bar
 from lib.toy.evaluate import evaluate
@@ -78,7 +80,7 @@ def load_base(p_cot: float = 0.3, steps: int = STEPS, seed: int = SHIPPED_SEED, 
     A shipped one where its recipe is the one asked for, else from the user's cache, else pretrained now and cached.
     Two processes that ask for the same one at once pretrain it once. Raises ValueError when a shipped file is damaged.
     """
-    p_cot = float(p_cot)
+    p_cot = float(p_cot) + 0.0   # -0.0 is 0.0
     if (steps, seed) == (STEPS, SHIPPED_SEED) and p_cot in SHIPPED_P_COT:
         return _read(SHIPPED / file_name(p_cot), manifest()["models"][f"{p_cot:g}"]["sha256"])
     # the name holds the whole recipe: another recipe is another file
@@ -89,7 +91,11 @@ def load_base(p_cot: float = 0.3, steps: int = STEPS, seed: int = SHIPPED_SEED, 
             return _read(path)
         except (OSError, ValueError):   # not there, or damaged: make it
             model = pretrain(p_cot, steps, seed, progress)
-            _write(path, model)
+            try:
+                _write(path, model)
+            except OSError as error:   # a full disk must not cost the model that was just trained
+                print(tr(en=f"the base model could not be kept for next time: {error}",
+                         ru=f"базовую модель не удалось сохранить на будущее: {error}"), file=sys.stderr)
             return model
 
 
@@ -125,13 +131,21 @@ def _write(path: Path, model: TinyLM) -> bytes:
     """Writes under another name and renames: whoever reads sees a whole file or none."""
     data = save({name: tensor.contiguous() for name, tensor in model.state_dict().items()})
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
+        try:
+            file.write(data)
+            file.close()
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
     return data
 
 
 def main() -> None:
+    cli.Parser(prog="python -m lib.toy.base", description=tr(
+        en="Pretrains the shipped base models again.",
+        ru="Заново обучает готовые базовые модели.")).parse_args()
     models, trained = {}, {p_cot: pretrain(p_cot) for p_cot in SHIPPED_P_COT}   # all of them before any file is touched
     SHIPPED.mkdir(exist_ok=True)
     for p_cot, model in trained.items():
@@ -147,4 +161,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.main(main)

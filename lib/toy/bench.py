@@ -4,6 +4,7 @@ import time
 
 import torch
 
+from lib import cli
 from lib.i18n import tr
 from lib.toy.base import load_base, pretrain
 from lib.toy.evaluate import evaluate
@@ -24,6 +25,9 @@ def median_ms(work, repetitions: int = 15) -> float:
 
 
 def main() -> None:
+    cli.Parser(prog="python -m lib.toy.bench", description=tr(
+        en="Times the toy's phases on this machine.",
+        ru="Измеряет время фаз игрушки на этой машине.")).parse_args()
     settings = Settings()
     run = Run(settings, base=load_base(1.0))   # answers of eight tokens, as they are at the end of a run
     rng = torch.Generator().manual_seed(0)
@@ -47,4 +51,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cli.main(main)

@@ -47,6 +47,7 @@ def pass_at_k(samples: int, correct: int, k: int) -> float:
 def evaluate(model: TinyLM, n: int = 400, k: int = 8, samples: int | None = None, seed: int = 123) -> Evaluation:
     """Samples `samples` (by default k) answers to n prompts drawn with `seed`, at temperature 1."""
     samples = samples or k
+    pass_at_k(samples, 0, k)   # raises where k and samples do not go together, before anything is sampled
     rng = torch.Generator().manual_seed(seed)
     digits = random_digits(n, rng)
     answers = sample(model, prompt_tokens(digits), samples, rng)
@@ -86,5 +87,7 @@ def mean_interval(values) -> Interval:
 
     values = [float(v) for v in values]
     n = len(values)
+    if not n:
+        raise ValueError(tr(en="no figures, no mean", ru="нет чисел — нет и среднего"))
     error = float(t.ppf(0.975, n - 1) * sem(values)) if n > 1 else float("nan")
     return Interval(sum(values) / n, error, n)

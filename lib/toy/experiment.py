@@ -7,11 +7,14 @@
 """
 import copy
 import math
+import os
 import signal
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 
 import torch
 
@@ -25,6 +28,8 @@ from lib.toy.policy import TinyLM
 from lib.toy.task import DOT, N_DIGITS, answer_texts, has_steps
 
 SAMPLES = 5
+LARGEST = 1_000_000     # of any weight or rate: beyond it float32 arithmetic breaks down
+MOST_ANSWERS = 50_000   # a step: about 2 GB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +78,15 @@ class Settings:
 
         for name in ("p_cot", "beta", "lr", "eps_low", "eps_high", "length_penalty"):
             check(math.isfinite(getattr(self, name)), name, en="a finite number is needed", ru="нужно конечное число")
+            check(getattr(self, name) <= LARGEST, name, en=f"more than {LARGEST:,} cannot be meant",
+                  ru=f"больше {LARGEST:,} не бывает")
         for name in ("pretrain_steps", "steps", "B", "updates", "max_rounds"):
             check(getattr(self, name) >= 1, name, en="at least 1 is needed", ru="нужно не меньше 1")
         check(0 <= self.p_cot <= 1, "p_cot", en="a share lies between 0 and 1", ru="доля лежит между 0 и 1")
         check(self.G >= 2, "G", en="a group needs at least 2 answers, there is nothing to compare a single one with",
               ru="в группе нужно не меньше 2 ответов: единственный не с чем сравнить")
+        check(self.B * self.G <= MOST_ANSWERS, "B", en=f"B * G answers a step must not exceed {MOST_ANSWERS:,}: memory",
+              ru=f"ответов на шаг, B * G, не может быть больше {MOST_ANSWERS:,}: не хватит памяти")
         check(self.beta >= 0, "beta", en="the KL coefficient cannot be negative: it would pay for leaving the base",
               ru="коэффициент KL не бывает отрицательным: он платил бы за уход от базы")
         check(self.lr > 0, "lr", en="the learning rate must be above 0", ru="learning rate должен быть больше 0")
@@ -190,6 +199,12 @@ def over_seeds(settings: Settings, seeds: int) -> list[Settings]:
 def _start_worker() -> None:
     halves.one_core()                              # the other core has a run of its own
     signal.signal(signal.SIGINT, signal.SIG_IGN)   # Ctrl-C is for the parent, which then stops its workers
+
+    def leave_with_parent():
+        wait([parent_process().sentinel])
+        os._exit(1)
+
+    threading.Thread(target=leave_with_parent, daemon=True).start()   # a parent that is killed cannot stop them
 
 
 def sweep(all_settings: Iterable[Settings], processes: int = 2) -> Iterator[tuple[int, Result]]:

@@ -35,10 +35,11 @@ def group_advantages(rewards: torch.Tensor, eps: float = 1e-4) -> torch.Tensor:
 def kl_k3(logp: torch.Tensor, logp_ref: torch.Tensor) -> torch.Tensor:
     """The k3 estimate of KL(policy || reference) at each sampled token: [N, T], [N, T] -> [N, T], never negative.
 
-    exp(d) - d - 1 with d = logp_ref - logp (Schulman, 'Approximating KL Divergence', 2020).
+    exp(d) - 1 - d with d = logp_ref - logp (Schulman, 'Approximating KL Divergence', 2020). expm1(d) is exp(d) - 1
+    without its rounding, which near d = 0 would make some estimates negative.
     """
     d = logp_ref - logp
-    return torch.exp(d) - d - 1
+    return torch.expm1(d) - d
 
 
 def clipped_objective(logp, logp_old, advantages, eps_low: float = 0.2, eps_high: float = 0.2) -> torch.Tensor:

@@ -28,7 +28,8 @@ def _second_core() -> ThreadPoolExecutor:
 def in_halves(work, n: int) -> list:
     """Calls work(rows) for the two halves of range(n) at the same time, rows being a slice; returns both results.
 
-    One item is not split: then the list has one result. An exception in either half is raised here.
+    One item is not split: then the list has one result. An exception in either half is raised here. Not to be nested:
+    there is one other thread.
     """
     if n < 2:
         return [work(slice(0, n))]
@@ -44,7 +45,7 @@ def in_halves(work, n: int) -> list:
     try:
         first = work(slice(0, n // 2))
     finally:
-        other.exception()   # waits: no half is left running behind the caller's back
+        other.exception()   # waits: an exception does not leave a half running behind the caller's back
     return [first, other.result()]
 
 

@@ -19,7 +19,7 @@ SINGLE_RUNS = {"default": (0.77, 0.98), "p_cot=0.05": (0.30, 0.90), "p_cot=0": (
 def frame(names: Sequence[str]) -> pd.DataFrame:
     """The table's lines for these experiments, as a data frame to look at."""
     head, *lines = table.lines()
-    return pd.DataFrame([line for line in lines if line[0] in names], columns=head).set_index(head[0])
+    return pd.DataFrame(lines, columns=head).set_index(head[0]).loc[list(names)]
 
 
 def anecdotes(names: Sequence[str] = tuple(SINGLE_RUNS)) -> Figure:

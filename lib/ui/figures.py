@@ -224,7 +224,7 @@ def kl_estimates(p: torch.Tensor, q: torch.Tensor, tokens: torch.Tensor) -> Figu
     _batch_means(means, k1[tokens].mean(1).numpy(), k3[tokens].mean(1).numpy())
     exact, n = (p * k1).sum().item(), tokens.shape[1]
     means.axvline(exact, color="black", linestyle="--", label=tr(en=f"exact KL {exact:.4f}", ru=f"точный KL {exact:.4f}"))
-    means.set_xlabel(tr(en=f"mean over a batch of {n} tokens", ru=f"среднее по порции из {n} токенов"))
+    means.set_xlabel(tr(en=f"mean over a batch of {n} tokens", ru=f"среднее по батчу из {n} токенов"))
     means.legend(frameon=False)
     return figure
 
@@ -247,7 +247,7 @@ def _batch_means(axes, k1, k3) -> None:
                                 ("k3", k3, {"color": BLUE, "alpha": 0.75})):
         span = min(k1.min(), k3.min()), max(k1.max(), k3.max())
         axes.hist(values, 30, range=span, label=name, edgecolor="white", **style)
-    axes.set_ylabel(tr(en="batches", ru="порций"))
+    axes.set_ylabel(tr(en="batches", ru="батчей"))
     _plain(axes, "y")
 
 

@@ -26,7 +26,7 @@ LEGEND = ((8, 8, 24), (11, 7, 28), (14, 6, 34))
 
 
 class LiveFigure:
-    """Five plots and a legend. `show` sets the current curve, `pin` the ones to compare with, `png` draws.
+    """Five plots and a legend. `show` sets the current curve, `compare` the pinned ones, `png` and `jpeg` draw.
 
     What stays the same from one frame to the next (axes, texts, pinned curves) is drawn once and kept as pixels; a frame
     puts those back and draws only the current curve on top.
@@ -91,10 +91,14 @@ class LiveFigure:
         """The picture as it is now, in a fifth of the time: for a frame among many."""
         return self._encode("JPEG", quality=75, subsampling=0)
 
-    def _encode(self, kind: str, **options) -> bytes:
+    def draw_still(self) -> None:
+        """Draws what stays the same, where that has changed."""
         if self.background is None:
             self.canvas.draw()    # animated lines are left out of it
             self.background = self.canvas.copy_from_bbox(self.figure.bbox)
+
+    def _encode(self, kind: str, **options) -> bytes:
+        self.draw_still()
         self.canvas.restore_region(self.background)
         for metric, line in self.lines.items():
             self.axes[metric].draw_artist(line)

@@ -273,8 +273,9 @@ class Panel:
 
     def _show_frame(self, at_rest: bool = False) -> None:
         """Draws the current curve as far as it has come; the next frame waits so long that drawing stays a small share."""
-        start = time.perf_counter()
         self.figure.show(self.run.rows if self.run else [])
+        self.figure.draw_still()      # about once a run, so the next frame need not wait for that
+        start = time.perf_counter()
         with self.image.hold_sync():
             self.image.format, self.image.value = ("png", self.figure.png()) if at_rest else ("jpeg", self.figure.jpeg())
         self.bar.value = self._progress()[0]

@@ -55,7 +55,7 @@ def samples(prompts: torch.Tensor, answers: torch.Tensor, lengths: torch.Tensor)
         rewards = [rule_reward(text, answer) for answer in answer_texts(group, sizes)]
         cells = [f"**`{a}`**" if r else f"`{a}`" for a, r in zip(answer_texts(group, sizes), rewards, strict=True)]
         rows.append([f"`{text}`", right_sum(prompt), *cells, f"{int(sum(rewards))}/{len(rewards)}"])
-    head = [tr(en="prompt", ru="промпт"), tr(en="sum", ru="сумма"), *(f"№ {g + 1}" for g in range(answers.shape[1])),
+    head = [tr(en="prompt", ru="промпт"), tr(en="sum", ru="сумма"), *(f"#{g + 1}" for g in range(answers.shape[1])),
             tr(en="right", ru="верно")]
     return table(head, rows)
 

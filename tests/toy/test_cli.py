@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, fields
+from pathlib import Path
 
 import pytest
 import torch
@@ -62,7 +63,7 @@ def rows_of(path):
 
 
 def check_lines(out, language, steps):
-    """The lesson's lines: the base, every 25th step, and after."""
+    """The lesson's lines: the base, every 25th step and the last one, and after."""
     words = WORDS[language]
     patterns = [re.escape(words["base"]) + FIGURES.format(**words), *(STEP.format(n=n, **words) for n in steps),
                 re.escape(words["after"]) + FIGURES.format(**words)]
@@ -78,7 +79,7 @@ def test_a_run_prints_logs_and_plots(tmp_path, shipped):
     log, plot = tmp_path / "run.jsonl", tmp_path / "curves.png"
     code, out, err = run(*SMALL, "--seed", 3, "--log", log, "--plot", plot)
     assert (code, err) == (0, "")
-    assert check_lines(out, "en", [0, 25]) == [f"curves saved in {plot}"]
+    assert check_lines(out, "en", [0, 25, 26]) == [f"curves saved in {plot}"]
     assert plot.read_bytes().startswith(PNG)
     rows = rows_of(log)
     assert [row["step"] for row in rows] == list(range(27))
@@ -86,13 +87,13 @@ def test_a_run_prints_logs_and_plots(tmp_path, shipped):
     again = Run(Settings(steps=26, B=3, G=2, seed=3), shipped)
     assert rows == list(again)                                     # the rows are the run's, to the last digit
     assert out.splitlines()[0] == f"base:  {evaluate(shipped)}"
-    assert out.splitlines()[3] == f"after: {evaluate(again.policy)}"
+    assert out.splitlines()[4] == f"after: {evaluate(again.policy)}"
 
 
 def test_a_run_in_russian(tmp_path):
     code, out, err = run("--steps", 1, "--B", 2, "--G", 2, "--plot", tmp_path / "кривые.svg", COURSE_LANG="ru")
     assert (code, err) == (0, "")
-    assert check_lines(out, "ru", [0]) == [f"графики сохранены в {tmp_path / 'кривые.svg'}"]
+    assert check_lines(out, "ru", [0, 1]) == [f"графики сохранены в {tmp_path / 'кривые.svg'}"]
     assert "<svg" in (tmp_path / "кривые.svg").read_text(encoding="utf-8")
 
 
@@ -101,7 +102,7 @@ def test_the_lessons_flags_and_the_plots_name(call, tmp_path):
     code, out, _ = call("--p-cot", 0.3, "--pretrain-steps", 2, "--steps", 1, "--B", 2, "--G", 2, "--beta", 0.02,
                         "--lr", 1e-3, "--plot")
     assert code == 0
-    assert check_lines(out, "en", [0]) == ["curves saved in grpo_toy.png"]
+    assert check_lines(out, "en", [0, 1]) == ["curves saved in grpo_toy.png"]
     assert (tmp_path / "grpo_toy.png").read_bytes().startswith(PNG)
 
 
@@ -241,7 +242,8 @@ def test_seeds_print_a_mean_and_an_interval(call, tmp_path):
     assert code == 0
     lines = out.splitlines()
     assert sorted(line[:6] for line in lines[:2]) == ["seed 5", "seed 6"]
-    assert "2 seeds, 400 prompts x 8 answers each" in lines[2]
+    assert "2 seeds, one base model for all" in lines[2]
+    assert "400 prompts x 8 answers" in lines[2]
     figure = r"\d+\.\d\d ± \d+\.\d\d"
     line = rf"pass@1 {figure}  pass@8 {figure}  length {figure}  CoT share {figure}"
     assert re.fullmatch("base:  " + line, lines[3])
@@ -325,3 +327,43 @@ def test_ctrl_c_in_a_sweep_keeps_the_finished_runs(call, monkeypatch, tmp_path):
     assert "run-seed0.jsonl" in out
     assert "(n = 1)" in out
     assert len(rows_of(tmp_path / "run-seed0.jsonl")) == 2
+
+
+# ── what users did to it ──────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(("args", "says"), [
+    (("--length-penalty", 1e300), "length_penalty"), (("--eps-high", 1e300), "eps_high"), (("--B", 99_999_999_999), "B="),
+    (("--seeds", 99_999_999_999), "seeds"), (("--log", "same.png", "--plot", "same.png"), "different files"),
+])
+def test_absurd_values_are_one_sentence(call, args, says):
+    code, _, err = call(*args)
+    assert code == 2
+    assert says in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_full_disk_names_the_log_and_the_rows(call):
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    rows = Run(Settings(steps=2, B=2, G=2))
+    with pytest.raises(OSError, match=r"/dev/full could not be written .* rows in it: 0"):
+        toy.follow(rows, OpenForWriting("/dev/full"))
+
+
+class OpenForWriting(type(Path())):
+    """/dev/full exists already, which `follow` takes for another run's log."""
+
+    def open(self, mode="r", **options):
+        return super().open(mode.replace("x", "w"), **options)
+
+
+def test_a_diverged_run_says_so(call):
+    code, out, _ = call("--steps", 30, "--B", 4, "--G", 4, "--lr", 1000)
+    assert code == 0
+    assert "the run diverged at step" in out
+
+
+def test_a_code_page_without_the_multiplication_sign_does_not_end_the_run():
+    done = subprocess.run([sys.executable, "-m", "lib.toy", "--steps", "1", "--B", "2", "--G", "2"], capture_output=True,
+                          env=os.environ | {"COURSE_LANG": "ru", "PYTHONIOENCODING": "cp1251"})
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "400 задач ? 8 ответов" in done.stdout.decode("cp1251")

@@ -7,7 +7,7 @@ from statistics import stdev
 import pytest
 import torch
 
-from lib.toy.evaluate import evaluate, mean_interval, pass_at_k
+from lib.toy.evaluate import Interval, evaluate, mean_interval, pass_at_k
 from lib.toy.policy import sample
 from lib.toy.task import answer_texts, make_prompt, prompt_tokens, random_digits, rule_reward
 
@@ -112,3 +112,16 @@ def test_one_seed_is_an_anecdote():
     found = mean_interval([0.53])
     assert math.isnan(found.error)
     assert str(found) == "0.53 (n = 1)"
+
+
+def test_intervals_are_apart_only_where_they_do_not_overlap():
+    a, b, c = Interval(0.5, 0.1, 5), Interval(0.65, 0.1, 5), Interval(0.75, 0.1, 5)
+    assert not a.apart(b)
+    assert not b.apart(a)
+    assert a.apart(c)
+    assert c.apart(a)
+
+
+def test_no_figures_have_no_mean():
+    with pytest.raises(ValueError, match="no figures"):
+        mean_interval([])

@@ -132,12 +132,14 @@ def test_a_dragged_slider_starts_one_run(monkeypatch):
         return Run(settings, **options)
 
     monkeypatch.setattr(panel_module, "Run", counted)
+    monkeypatch.setattr(panel_module, "SETTLE_SECONDS", 0.5)   # far longer than the pause between two moves, even if busy
 
     async def scenario():
         panel = Panel(SHORT)
         started.clear()
         for G in range(3, 20):
             await move(panel, "G", G)
+            await asyncio.sleep(0.005)
         await panel.task
         assert [s.G for s in started] == [19]
     drive(scenario())
