@@ -124,9 +124,10 @@ def stopped_early() -> int:
 
 def follow(run: Run, log: Path | None) -> None:
     """Makes the whole run: rows into the log at once, a line every 25 steps and at the last one."""
+    writing = log.open("x", encoding="utf-8") if log else nullcontext()
     steps = bar(run, tr(en="GRPO", ru="GRPO"), total=run.settings.steps + 1)
     try:
-        with log.open("x", encoding="utf-8") if log else nullcontext() as file:
+        with writing as file:
             for row in steps:
                 if file:
                     file.write(json_row(row))
