@@ -16,7 +16,6 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch.nn import functional as F
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from lib import cli
 from lib.i18n import tr
@@ -24,7 +23,7 @@ from lib.progress import bar
 from lib.toy.evaluate import evaluate
 from lib.toy.halves import add_gradients
 from lib.toy.policy import TinyLM
-from lib.toy.task import corpus
+from lib.toy.task import PROMPT_LENGTH, answer_mask, corpus
 
 SHIPPED = Path(__file__).parent / "bases"
 SHIPPED_P_COT = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -32,20 +31,30 @@ SHIPPED_SEED = 2   # of seeds 0-6 the typical one: at p_cot 0.3 they score pass@
 STEPS = 2500
 BATCH_SIZE = 128
 LEARNING_RATE = 3e-3
+BLIND = PROMPT_LENGTH + 2   # tokens read of a line with a blind answer: a number of two digits, the dot is not read
 
 
 # ── pretraining ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def next_token_loss(model: TinyLM, lines: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     """Cross-entropy of every next token, summed over the lines' real tokens: lines [n, L], lengths [n] -> [].
 
-    Packing lays the real tokens side by side, so that no time goes into padding (a third of a padded batch).
+    A blind line is over after BLIND tokens. What stands behind them is read of the other lines only: in a padded batch a
+    third of the reading would be padding.
     """
-    longest_first = lengths.argsort(descending=True)
-    lines, inputs = lines[longest_first], lengths[longest_first] - 1
-    read = pack_padded_sequence(lines[:, :-1], inputs, batch_first=True)
-    next_tokens = pack_padded_sequence(lines[:, 1:], inputs, batch_first=True).data
-    states, _ = model.rnn(PackedSequence(model.emb(read.data), read.batch_sizes))
-    return F.cross_entropy(model.head(states.data), next_tokens, reduction="sum")
+    inputs = lengths - 1                                    # the last token is predicted but not read
+    logits, hidden = model(lines[:, :BLIND])
+    total = _cross_entropy(logits, lines[:, 1 : BLIND + 1], inputs)
+    going = (inputs > BLIND).nonzero()[:, 0]
+    if len(going):
+        logits, _ = model(lines[going, BLIND:-1], hidden[:, going])
+        total = total + _cross_entropy(logits, lines[going, BLIND + 1 :], inputs[going] - BLIND)
+    return total
+
+
+def _cross_entropy(logits, targets, lengths):
+    """logits [n, T, V], targets [n, T], of which the first `lengths` [n] are real -> their sum []."""
+    real = answer_mask(lengths, targets.shape[1]).bool()
+    return F.cross_entropy(logits[real], targets[real], reduction="sum")
 
 
 def new_model(seed: int = 0) -> TinyLM:

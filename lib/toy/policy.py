@@ -85,5 +85,5 @@ def token_logprobs(model: TinyLM, prompts: torch.Tensor, answers: torch.Tensor) 
         rest, _ = model(answers[:, :-1], hidden)
         logits = torch.cat([logits, rest], dim=1)
     logp = logits.log_softmax(-1)                                        # [N, T, V]
-    entropy = -(logp.exp() * logp).sum(-1)
-    return logp.gather(2, answers[:, :, None])[:, :, 0], entropy.detach()
+    entropy = -(logp.detach().exp() * logp.detach()).sum(-1)             # logged, not learned from
+    return logp.gather(2, answers[:, :, None])[:, :, 0], entropy
