@@ -185,5 +185,7 @@ def test_panel_survives_haste_closing_running_twice_and_a_restart(page, lab, tmp
     notebook.press_on_slider("p_cot", "ArrowRight")
     notebook.wait_status("Done")
     log = (tmp_path / "lab.log").read_text()
-    assert "Traceback" not in log
+    # a kernel that dies in mid-send complains of that itself; any other traceback is the panel's
+    dying = "zmq gc socket requested during shutdown"
+    assert [text for text in log.split("Traceback")[1:] if dying not in text] == []
     assert "rate exceeded" not in log
