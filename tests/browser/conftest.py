@@ -23,7 +23,7 @@ LAB_SETTINGS = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")   # no longer: while it lasts, playwright's event loop forbids other tests to run theirs
 def chromium():
     """Headless Chromium. Without one, tests are skipped, but not in CI: skipped looks like passed."""
     names = ("chromium", "chromium-browser", "google-chrome")
