@@ -267,7 +267,10 @@ def interrupted(process, ready):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()   # one that ignores Ctrl-C must not go on behind the other tests
     return process.returncode, out, err
 
 
