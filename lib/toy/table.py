@@ -1,6 +1,6 @@
 """The lesson's table: every experiment over several seeds, means with intervals.
 
-    python -m lib.toy.table --seeds 5     # about 20 minutes on two cores; writes lib/toy/table.json
+    python -m lib.toy.table --seeds 5     # about 15 minutes on two cores; writes lib/toy/table.json
 
 A seed is a whole repetition: its own base model, its own GRPO run. Lesson 03 shows the file, so it can be made again and
 compared.
