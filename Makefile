@@ -1,7 +1,7 @@
 # GRPO by hand. Each target does its own set-up; nothing has to be installed beforehand but Python.
 #
 #   make lab         open the course in JupyterLab          make toy        the toy run from the command line
-#   make test        all tests                              make bench      time the toy's own phases
+#   make test        all tests                              make bench      time the toy's phases and the reward
 #   make lint        ruff                                   make notebooks  build and execute the lessons
 #
 # On Linux, plain pip takes the CUDA build of torch (several GB). The CPU build: make lab TORCH_INDEX=<wheel index>,
@@ -42,6 +42,7 @@ notebooks: $(VENV)/.dev
 
 bench: $(VENV)/.cpu
 	$(RUN) -m lib.toy.bench
+	$(RUN) -m lib.countdown.bench
 
 bases: $(VENV)/.cpu
 	$(RUN) -m lib.toy.base

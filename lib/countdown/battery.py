@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from lib.i18n import tr
 
+THOUGHT = "3*7=21, 21+10=31"
+
 
 class Case(NamedTuple):
     """A reply, what is right to say of it, and what it is there for."""
@@ -50,7 +52,7 @@ def case(name: str) -> Case:
 
 def with_form(expr: str) -> str:
     """An expression as a reply of perfect form."""
-    return f"<think>3*7=21, 21+10=31</think><answer>{expr}</answer>"
+    return f"<think>{THOUGHT}</think><answer>{expr}</answer>"
 
 
 def _expr(name: str, kind: str, expr: str, right: bool, why: str, *task) -> Case:
@@ -189,7 +191,7 @@ def _syntax():
         _expr("cross", "syntax", "3×7+10", False, tr(en="× is not *", ru="× — не *")),
         _expr("LaTeX", "syntax", r"\boxed{3*7+10}", False, tr(en="a LaTeX command", ru="команда LaTeX")),
         _expr("bold", "syntax", "**3*7+10**", False, tr(en="bold in Markdown", ru="жирный шрифт Markdown")),
-        _expr("quotes", "syntax", "'3*7+10'", False, tr(en="quotes", ru="кавычки")),
+        _expr("quotes", "syntax", "'3*7+10'", False, tr(en="a string, not an expression", ru="строка, а не выражение")),
         _expr("comment", "syntax", "3*7+10 # =31", False, tr(en="a comment", ru="комментарий")),
         _expr("continuation", "syntax", "3*7\\\n+10", False, tr(en="a backslash", ru="обратная косая черта")),
         _expr("NUL", "syntax", "3*7+10\x00", False, tr(en="eval fails on this character", ru="eval на нём падает")),

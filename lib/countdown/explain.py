@@ -43,7 +43,7 @@ def _form(fault: Fault | None, text: str) -> str:
         "order": tr(en="the tags stand in another order than <think> </think> <answer> </answer>",
                     ru="теги стоят не в порядке <think> </think> <answer> </answer>"),
         "outside": tr(en=f"outside the two blocks stands {what}", ru=f"вне двух блоков стоит {what}"),
-        "blank": tr(en="a block holds nothing that can be seen", ru="в блоке нет ничего видимого"),
+        "blank": tr(en="a block is empty or holds only white space", ru="один из блоков пуст или состоит из пробелов"),
     }[fault.rule]
 
 

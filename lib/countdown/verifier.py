@@ -28,7 +28,7 @@ def format_fault(text: str) -> Fault | None:
     """None when the whole text is one <think>…</think> and one <answer>…</answer>, else the rule that it breaks.
 
     Each of the four tags exactly once and in this order ('tags', 'order'), nothing but ASCII white space around the blocks
-    ('outside'), and something in each of them that can be seen ('blank').
+    ('outside'), and in each of them something that is not white space of any kind ('blank').
     """
     for tag in TAGS:
         if text.count(tag) != 1:

@@ -6,6 +6,8 @@ from IPython import get_ipython
 from IPython.core.pylabtools import select_figure_formats
 from IPython.display import Markdown
 
+MARKUP = frozenset("&<>|*_`$[]\\~#^")     # what Markdown, HTML or a table would take for something of theirs
+
 
 def show_figures() -> None:
     """From now on a cell that ends in a matplotlib Figure shows it, at twice the screen's resolution.
@@ -25,3 +27,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence]) -> Markdown:
     """A table of texts and numbers; a cell may hold Markdown of its own."""
     lines = [head, ["---"] * len(head), *rows]
     return Markdown("\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines))
+
+
+def plain(text: str) -> str:
+    """A text as Markdown that shows just these characters, whatever they are; invisible ones by their codes."""
+    if not text.isprintable():
+        text = ascii(text)[1:-1]
+    return "".join(f"&#{ord(c)};" if c in MARKUP else c for c in text)
