@@ -24,8 +24,14 @@ from typing import NamedTuple
 from lib.countdown.naive import DESIGNS
 from lib.i18n import language, tr
 
+try:
+    import resource
+except ModuleNotFoundError:      # Windows has no such limits; the parent's clock holds there too
+    resource = None
+
 ROOT = Path(__file__).parents[2]
 MEMORY, DISK = 1 << 30, 1 << 20          # bytes
+CPU = 30                                 # seconds of one call: ends a child whose parent is gone and cannot kill it
 KEPT = ("PATH", "SYSTEMROOT", "TEMP", "TMP")     # of the environment: without these some systems start no process
 
 
@@ -125,7 +131,7 @@ def _listen(stream, answers: queue.SimpleQueue) -> None:
 # ── the child ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def serve() -> None:
     """Reads a call a line, writes an outcome a line, until the parent hangs up."""
-    _limit()
+    _limit_space()
     calls, out = os.fdopen(os.dup(0), encoding="utf-8"), os.fdopen(os.dup(1), "w", encoding="utf-8")
     null = os.open(os.devnull, os.O_RDWR)     # what a reply prints is no outcome, and exit() closes only sys.stdin
     os.dup2(null, 0)
@@ -133,6 +139,7 @@ def serve() -> None:
     print(json.dumps(True), file=out, flush=True)
     for line in calls:
         design, *call = json.loads(line)
+        _limit_time()
         start = time.perf_counter()
         try:
             end, paid, name = "paid", DESIGNS[design](*call), ""
@@ -141,14 +148,17 @@ def serve() -> None:
         print(json.dumps([end, paid, time.perf_counter() - start, name]), file=out, flush=True)
 
 
-def _limit() -> None:
-    try:
-        import resource
-    except ModuleNotFoundError:     # Windows has no such limits; that of time holds there too
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (DISK, DISK))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def _limit_space() -> None:
+    if resource:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (DISK, DISK))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _limit_time() -> None:
+    if resource:
+        hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        resource.setrlimit(resource.RLIMIT_CPU, (round(time.process_time()) + CPU, hard))
 
 
 if __name__ == "__main__":

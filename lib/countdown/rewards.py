@@ -18,7 +18,7 @@ FORMAT_REWARD, CORRECT_REWARD = 0.2, 1.0
 
 def format_reward(completions: Sequence, **kwargs) -> list[float]:
     """0.2 for each reply that has the form, else 0. kwargs: what TRL passes besides, unused."""
-    _check_replies(completions)
+    completions = _replies(completions)
     return [0.0 if format_fault(text_of(completion)) else FORMAT_REWARD for completion in completions]
 
 
@@ -29,9 +29,8 @@ def correctness_reward(completions: Sequence, nums: Sequence | None = None, targ
     nums: the given numbers of each reply; target: its target. TRL passes these columns of the data set by name.
     Raises ValueError, with the row, where a column is missing or of another length or holds what is not a number.
     """
-    _check_replies(completions)
-    for name, column in (("nums", nums), ("target", target)):
-        _check_column(name, column, len(completions))
+    completions = _replies(completions)
+    nums, target = _column("nums", nums, len(completions)), _column("target", target, len(completions))
     rewards = []
     for row, completion in enumerate(completions):
         given, goal = task_of(nums[row], target[row], row)
@@ -130,24 +129,32 @@ def _plain(value):
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _check_replies(completions) -> None:
-    if isinstance(completions, str) or not hasattr(completions, "__len__"):
+def _replies(completions) -> Sequence:
+    completions = _plain(completions)
+    if not _is_list(completions):
         raise ValueError(tr(en=f"completions must be a list of replies, it is {_short(completions)}",
                             ru=f"completions — это список ответов, а здесь {_short(completions)}"))
+    return completions
 
 
-def _check_column(name: str, column, rows: int) -> None:
+def _column(name: str, column, rows: int) -> Sequence:
+    column = _plain(column)
     if column is None:
         raise _broken(0, en=f"there is no {name}: the data set needs a column of this name, and the trainer must keep it "
                             f"(remove_unused_columns=False)",
                       ru=f"нет {name}: в наборе данных нужен столбец с этим именем, и тренер не должен его отбрасывать "
                          f"(remove_unused_columns=False)")
-    if isinstance(column, str) or not hasattr(column, "__len__"):
+    if not _is_list(column):
         raise _broken(0, en=f"{name} must be a column, one value a reply, it is {_short(column)}",
                       ru=f"{name} — это столбец, по значению на ответ, а здесь {_short(column)}")
     if len(column) != rows:
         raise _broken(min(len(column), rows), en=f"{name} has {len(column)} values for {rows} replies",
                       ru=f"в {name} значений {len(column)}, а ответов {rows}")
+    return column
+
+
+def _is_list(value) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray)
 
 
 def _short(value) -> str:

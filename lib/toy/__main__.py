@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from lib import cli
+from lib.files import open_new
 from lib.i18n import tr
 from lib.progress import bar
 from lib.toy.evaluate import evaluate, mean_interval
@@ -105,8 +106,9 @@ def one_run(settings: Settings, log: Path | None, plot: Path | None) -> int:
         print(tr(en="after: ", ru="после: ") + str(evaluate(run.policy)))
     except KeyboardInterrupt:
         if not log and run.rows:
-            log = unused(Path("grpo_toy-stopped.jsonl"))
-            write_rows(log, run.rows)
+            with open_new("grpo_toy-stopped.jsonl") as file:
+                file.writelines(map(json_row, run.rows))
+            log = Path(file.name)
         kept = tr(en=f"rows so far: {len(run.rows)}", ru=f"готовых строк: {len(run.rows)}")
         kept += f", {log}" if log and run.rows else ""
         print(tr(en="\nstopped; ", ru="\nостановлено; ") + kept)
@@ -242,15 +244,6 @@ def check_plot(path: Path) -> None:
     if path.suffix.lower() not in FORMATS:
         raise ValueError(tr(en=f"{path}: a plot's name ends in one of {', '.join(FORMATS)}",
                             ru=f"{path}: имя графика оканчивается на одно из {', '.join(FORMATS)}"))
-
-
-def unused(path: Path) -> Path:
-    """path, or the first of path-1, path-2, … that is not there yet."""
-    candidate, count = path, 0
-    while candidate.exists():
-        count += 1
-        candidate = path.with_stem(f"{path.stem}-{count}")
-    return candidate
 
 
 def save_plot(path: Path, runs: dict[str, list[dict]]) -> None:

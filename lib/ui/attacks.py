@@ -19,7 +19,7 @@ RIGHT = 0.9         # the form alone earns less, a right answer more
 FINE, FORM, REFUSED, PAID, RAISED, HUNG, EXECUTED = ("fine", "form", "refused", "paid", "raised", "hung", "executed")
 # Colour and sign of each verdict on a design, from good to bad: Okabe and Ito's colours, told apart by the signs too.
 LOOKS = {FINE: ("#E8F4EC", "·"), FORM: ("#F0E442", "f"), REFUSED: ("#56B4E9", "−"), PAID: ("#E69F00", "+"),
-         RAISED: ("#CC79A7", "!"), HUNG: ("#8A8A8A", "∞"), EXECUTED: ("#D55E00", "×")}
+         RAISED: ("#CC79A7", "!"), HUNG: ("#B0B0B0", "∞"), EXECUTED: ("#D55E00", "×")}
 
 
 def verdicts() -> dict[str, str]:
@@ -30,7 +30,7 @@ def verdicts() -> dict[str, str]:
         REFUSED: tr(en="right answer refused", ru="верный ответ не оплачен"),
         PAID: tr(en="wrong answer paid", ru="оплачен неверный ответ"),
         RAISED: tr(en="exception", ru="исключение"),
-        HUNG: tr(en=f"no result within {SECONDS:g} s", ru=f"нет результата за {SECONDS:g} с"),
+        HUNG: tr(en="no result in time", ru="нет результата в срок"),
         EXECUTED: tr(en="the reply's code ran", ru="выполнен код из ответа"),
     }
 
@@ -58,12 +58,13 @@ def attack(design: str, *names: str) -> Markdown:
             verdict = judge(one, outcome)
             should = (1.0 if one.right else 0.0) + (0.2 if one.form else 0.0)
             mark = "✓" if verdict == FINE else f"**✗ {verdicts()[verdict]}**"
-            rows.append([f"{one.name}: {one.why}", _code(one.reply), f"{should:.1f}", _happened(outcome), mark])
+            rows.append([f"{one.name}: {one.why}", _code(one.reply), f"{should:.1f}", happened(outcome), mark])
     return table([tr(en="attack", ru="атака"), tr(en="reply", ru="ответ модели"), tr(en="deserves", ru="заслужено"),
                   tr(en=f"`{design}` says", ru=f"говорит `{design}`"), ""], rows)
 
 
-def _happened(outcome: Outcome) -> str:
+def happened(outcome: Outcome) -> str:
+    """An outcome in a few words, with Markdown's code marks around names."""
     if outcome.files:
         files = ", ".join(f"`{name}`" for name in outcome.files)
         return tr(en=f"wrote the file {files}", ru=f"записан файл {files}") + f", {outcome.paid:.2f}"

@@ -10,7 +10,6 @@ over to the main loop, where everything of a panel happens.
 """
 import asyncio
 import csv
-import itertools
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields, replace
@@ -21,6 +20,7 @@ from typing import IO, ClassVar
 import ipywidgets as w
 from IPython.display import display
 
+from lib.files import open_new
 from lib.i18n import tr
 from lib.runlog.names import STEP, TOY_METRICS
 from lib.toy.base import SHIPPED_P_COT
@@ -135,7 +135,7 @@ class Panel:
         if not runs:
             self._say(tr(en="There is no run to save yet", ru="Сохранять пока нечего"))
             return
-        curves, table = new_file("grpo_panel_curves.csv"), new_file("grpo_panel_runs.csv")
+        curves, table = open_new("grpo_panel_curves.csv", newline=""), open_new("grpo_panel_runs.csv", newline="")
         _write_csv(curves, ((n, s, row) for n, (s, rows) in enumerate(runs, 1) for row in rows), (STEP, *TOY_METRICS))
         _write_csv(table, ((n, r.settings, _before_after(r)) for n, r in enumerate(self.results, 1)),
                    [f"{when}_{field}" for when in ("before", "after") for field in Evaluation._fields])
@@ -143,8 +143,7 @@ class Panel:
 
     def save_png(self) -> None:
         """Saves the picture of the curves."""
-        file = new_file("grpo_panel.png", "xb")
-        with file:
+        with open_new("grpo_panel.png", "xb") as file:
             file.write(self.figure.png())
         self._say_saved(file.name)
 
@@ -330,17 +329,6 @@ async def _let_messages_in() -> None:
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def new_file(name: str, mode: str = "x") -> IO:
-    """Opens a file that is not there yet: `name`, else the name with -1, -2, … Never overwrites, even in a race."""
-    path = Path(name)
-    for count in itertools.count(1):
-        try:
-            return path.open(mode) if "b" in mode else path.open(mode, encoding="utf-8", newline="")
-        except FileExistsError:
-            path = Path(name).with_stem(f"{Path(name).stem}-{count}")
-    raise AssertionError("a count without end has ended")
-
-
 def _write_csv(file: IO, lines: Iterable[tuple[int, Settings, dict]], columns: Sequence[str]) -> None:
     """Run number, settings and columns of each line; closes the file."""
     with file:

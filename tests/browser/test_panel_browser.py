@@ -4,11 +4,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from lab_notebook import KERNEL, LabNotebook
 from nbformat.v4 import new_code_cell, new_notebook
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "test-results"
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 pytestmark = pytest.mark.browser
 
@@ -26,19 +26,12 @@ def two_cells():
     return new_notebook(cells=cells, metadata=KERNEL)
 
 
-class Notebook:
+class Notebook(LabNotebook):
     """A notebook open in JupyterLab, with its panel."""
 
     def __init__(self, page, url: str, folder: Path, notebook):
-        self.page, self.url, self.cells = page, url, notebook.cells
-        nbformat.write(notebook, folder / "lesson.ipynb")
-        self.open()
+        super().__init__(page, url, folder, notebook)
         self.panel_cell = next(i for i, cell in enumerate(self.cells) if cell.source.strip().endswith("Panel()"))
-
-    def open(self):
-        self.page.goto(f"{self.url}/lab/tree/lesson.ipynb")
-        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
-        self.wait_idle()
 
     def close(self):
         """Saves the notebook and leaves it; its kernel goes on."""
@@ -52,26 +45,14 @@ class Notebook:
         self.page.wait_for_timeout(1000)
         self.wait_idle()
 
-    def wait_idle(self):
-        self.page.get_by_text(re.compile(r"\| Idle$")).wait_for()   # a cell run while connecting asks for a kernel instead
-
     def run_to_panel(self):
         """Runs the code cells up to the panel's, by Shift+Enter."""
-        for index, cell in enumerate(self.cells[: self.panel_cell + 1]):
-            if cell.cell_type == "code":
-                self.run_cell(index)
+        self.run_to(self.panel_cell)
         self.page.wait_for_selector(".grpo-image")
-
-    def run_cell(self, index: int):
-        cell = self.page.locator(".jp-Notebook .jp-Cell").nth(index)
-        cell.locator(".jp-InputPrompt").evaluate("prompt => prompt.textContent = ''")   # a built notebook has its numbers
-        cell.locator(".cm-content").click()
-        self.page.keyboard.press("Shift+Enter")
-        cell.locator(".jp-InputPrompt", has_text=re.compile(r"\[\d+\]")).wait_for()
 
     @property
     def output(self):
-        return self.page.locator(".jp-Notebook .jp-Cell").nth(self.panel_cell).locator(".jp-OutputArea")
+        return self.output_of(self.panel_cell)
 
     def status(self) -> str:
         return self.output.locator(".grpo-status").inner_text()

@@ -57,7 +57,7 @@ def test_a_hang_is_killed_and_said(monkeypatch, in_russian):
     monkeypatch.setattr(attacks, "SECONDS", 0.3)
     last = attacks.attack("no_builtins", "tower").data.splitlines()[-1]
     assert "остановлен через 0.3 с" in last
-    assert "нет результата" in last
+    assert "нет результата в срок" in last
 
 
 def test_long_replies_are_shortened_and_say_so():
