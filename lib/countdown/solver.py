@@ -80,16 +80,32 @@ def _parts(kind: str, form: Form):
 
 
 def _text(form: Form, sign: int = 1) -> str:
-    """The form as an expression that the verifier accepts."""
+    """The form as an expression that the verifier accepts, with as few minus signs as can be."""
     kind, parts = form
+    if sign == -1:
+        return _text(_turned(form)) if kind == "+" else _negated(form) or "-" + _text(form)
     if kind == "n":
-        return str(parts) if sign == 1 else f"-{parts}"
+        return str(parts)
     if kind == "+":
-        terms = sorted(((part, s * sign) for part, s in parts), key=lambda term: -term[1])    # a minus first only if it must
-        return "".join(("+" if s == 1 else "-") + _text(part) for part, s in terms).removeprefix("+")
+        terms = [_text(part, s) for part, s in parts]
+        terms.sort(key=lambda text: text[0] == "-")          # a minus first only if there is nothing else
+        return "".join(text if text[0] == "-" else f"+{text}" for text in terms).removeprefix("+")
     above = [_factor(part) for part, e in parts if e == 1]
     below = [_factor(part) for part, e in parts if e == -1]
-    return ("" if sign == 1 else "-") + "*".join(above) + "".join(f"/{part}" for part in below)
+    return "*".join(above) + "".join(f"/{part}" for part in below)
+
+
+def _negated(form: Form) -> str | None:
+    """Minus a product without a sign in front, where one of its factors is a difference: -a(b - c) is a(c - b)."""
+    for i, (part, e) in enumerate(form[1] if form[0] == "*" else ()):
+        if part[0] == "+" and any(s == -1 for _, s in part[1]):
+            return _text(("*", (*form[1][:i], (_turned(part), e), *form[1][i + 1 :])))
+    return None
+
+
+def _turned(form: Form) -> Form:
+    """Minus a sum."""
+    return "+", tuple((part, -s) for part, s in form[1])
 
 
 def _factor(form: Form) -> str:
