@@ -76,6 +76,40 @@ def form_earnings(bonus: float, right: float, cut: float) -> dict[str, list[floa
     }
 
 
+# What `reasoning_left` tries: bonuses b, chances q to be right, and with CUT the chance to be cut off; SHARES to start from.
+BONUSES, RIGHTS = (0.001, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0), (0.4, 0.3, 0.2, 0.15, 0.1, 0.05)
+CUT, SHARES = 0.4, (0.45, 0.45, 0.1)
+
+
+def reasoning_left(scale: bool, steps: int = 400, seeds: int = 5) -> torch.Tensor:
+    """The share of reasoning after so many steps: [RIGHTS, BONUSES], the mean over seeds."""
+    return torch.stack([torch.stack([
+        race(form_earnings(bonus, right, CUT), SHARES, steps, seeds=seeds, scale=scale)[-1, :, 0].mean()
+        for bonus in BONUSES]) for right in RIGHTS])
+
+
+def bonus_maps(left: Mapping[bool, torch.Tensor]) -> Figure:
+    """`reasoning_left` with and without division by the std, side by side; the line is where the mean rewards are equal."""
+    figure = Figure(figsize=(11, 3.9), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, 2, sharey=True)
+    titles = {True: tr(en="divided by the group's std (GRPO)", ru="с делением на std группы (GRPO)"),
+              False: tr(en="not divided (Dr. GRPO)", ru="без деления (Dr. GRPO)")}
+    for axes, (scale, shares) in zip(panels, left.items(), strict=True):
+        axes.imshow(shares.numpy(), cmap="cividis", vmin=0, vmax=1, aspect="auto")
+        for y, row in enumerate(shares.tolist()):
+            for x, share in enumerate(row):
+                color = "black" if share > 0.5 else "white"
+                axes.text(x, y, f"{share:.2f}", ha="center", va="center", color=color, fontsize=10)
+            beaten = sum(bonus < RIGHTS[y] / CUT for bonus in BONUSES) - 0.5     # bonuses below q / t
+            axes.plot([beaten, beaten], [y - 0.5, y + 0.5], color=COLORS[1], linewidth=3)
+        axes.set(title=titles[scale], xlabel=tr(en="bonus for the form, b", ru="надбавка за форму, b"),
+                 xticks=range(len(BONUSES)), xticklabels=[f"{bonus:g}" for bonus in BONUSES],
+                 yticks=range(len(RIGHTS)), yticklabels=[f"{right:g}" for right in RIGHTS])
+    panels[0].set_ylabel(tr(en="chance q that reasoning is right", ru="доля q верных рассуждений"))
+    return figure
+
+
 # ── closeness ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def closeness(value: float, target: float) -> float:
     """A shaped reward: 1 at the target, less with the relative distance, 0 from a distance of one target on."""

@@ -54,7 +54,7 @@ from lib.ui.attacks import attack, picture, run_battery, summary
 from lib.ui.cells import plain, show_figures, source, table
 from lib.ui.difficulty import difficulties
 from lib.ui.quiz import show_quiz
-from lib.ui.reward_design import form_earnings, near_misses, race, races, sum_or_search
+from lib.ui.reward_design import bonus_maps, form_earnings, near_misses, races, reasoning_left, sum_or_search
 
 show_figures()
 
@@ -576,28 +576,40 @@ races({f"b = {b:g}": form_earnings(b, right=0.2, cut=0.4) for b in (0.2, 0.4, 1.
 r"""
 При $b = 1$ модель сначала бросает угадывать, и награда растёт — всё выглядит прекрасно. А потом рассуждение вытесняют пустые теги: они надёжнее. Это и есть взлом награды за формат, и заметен он так: награда за форму у единицы, награда за ответ падает.
 
-А вот при $b = 0.4$ вышло неожиданно: рассуждение зарабатывает в среднем $0.6 \cdot 0.4 + 0.2 = 0.44$, теги — только 0.4, и всё же побеждают теги. Дело в том, что GRPO делит преимущества на разброс группы. Если в группе кто-то решил задачу, разброс велик, и заслуга верного ответа уменьшена. Если никто не решил, разброс мал, и разница между «теги целы» и «обрезано» раздута. Средняя награда — не совсем то, что растит GRPO. Проверим: то же самое без деления, как в Dr. GRPO (в TRL это `scale_rewards="none"`).
+А вот при $b = 0.4$ вышло неожиданно: рассуждение зарабатывает в среднем $0.6 \cdot 0.4 + 0.2 = 0.44$, теги — только 0.4, и всё же побеждают теги. Дело в том, что GRPO делит преимущества на разброс группы. Если в группе кто-то решил задачу, разброс велик, и заслуга верного ответа уменьшена. Если никто не решил, разброс создаёт одна лишь форма, и после деления «теги целы» против «обрезано» весит одинаково **при любом $b$**. Средняя награда — не совсем то, что растит GRPO.
+
+**Предсказание.** Насколько мала должна быть надбавка, чтобы теги не победили у модели, которая рассуждает верно в 5 % случаев?
 """
 
 # %% [markdown] tags=["en"]
 r"""
 With $b = 1$ the model first stops guessing and the reward grows: all looks splendid. Then empty tags push the reasoning out, for they are the safer bet. That is a hacked format reward, and this is how to notice it: the reward for the form near its maximum, the reward for the answer falling.
 
-But $b = 0.4$ is a surprise: reasoning earns $0.6 \cdot 0.4 + 0.2 = 0.44$ on average and tags only 0.4, and yet the tags win. The reason is that GRPO divides advantages by the spread of the group. Where somebody in the group solved the task, the spread is large, and the merit of the right answer is scaled down. Where nobody did, the spread is small, and the difference between 'tags intact' and 'cut off' is blown up. The mean reward is not quite what GRPO raises. To check: the same without the division, as in Dr. GRPO (TRL's `scale_rewards="none"`).
+But $b = 0.4$ is a surprise: reasoning earns $0.6 \cdot 0.4 + 0.2 = 0.44$ on average and tags only 0.4, and yet the tags win. The reason is that GRPO divides advantages by the spread of the group. Where somebody in the group solved the task, the spread is large, and the merit of the right answer is scaled down. Where nobody did, the form alone makes the spread, and after the division 'tags intact' against 'cut off' weighs the same **for any $b$**. The mean reward is not quite what GRPO raises.
+
+**Prediction.** How small must the bonus be for the tags not to win with a model whose reasoning is right in 5 % of cases?
 """
 
 # %%
-races({tr(en="b = 0.4, not divided by the std", ru="b = 0.4, без деления на std"): form_earnings(0.4, right=0.2, cut=0.4)}, start,
-      steps=400, scale=False)
+left = {scale: reasoning_left(scale) for scale in (True, False)}
+bonus_maps(left)
 
 # %%
-reasons, tags = 0, 2
-assert (race(form_earnings(0.4, 0.2, 0.4), start, steps=400)[-1].argmax(1) == tags).all()                   # all 20 seeds
-assert (race(form_earnings(0.4, 0.2, 0.4), start, steps=400, scale=False)[-1].argmax(1) == reasons).all()
+assert left[True][-2:].max() < 0.05               # 10 % right and less: no bonus is small enough
+assert left[True][:3, 3].min() > 0.95             # 20 % right and more: 0.2 does no harm
+assert left[False][:-1, :4].min() > 0.9           # not divided: up to 0.2 does no harm from 10 % on
 
 # %% [markdown] tags=["ru"]
 r"""
-Надбавка нужна в начале, пока верных ответов почти нет, чтобы модель вообще освоила форму. Поэтому она должна быть **мала** по сравнению с главным: с хорошим запасом меньше $q/t$ даже для слабой модели. Поменяйте `right` и `cut`: при каком `right` и 0.2 окажется слишком много?
+В клетке — доля рассуждений после 400 шагов; красная черта отмечает, где по средней награде проходит порог $q/t$. Без деления на std победитель меняется как раз возле черты. С делением граница сдвинута влево, а у слабой модели **никакая** надбавка не безвредна, хоть одна тысячная: в доброй половине её групп верных ответов нет, и там учит только форма.
+
+Отсюда практические выводы:
+
+- надбавка нужна в начале, чтобы модель освоила форму, и должна быть мала: 0.2 здесь безвредна, если верна хотя бы пятая часть рассуждений;
+- если верных ответов почти нет, дело не в размере надбавки: дайте задачи полегче или модель посильнее (авторы TinyZero пишут, что базовая Qwen2.5-0.5B рассуждать на Countdown не научилась);
+- поднимите лимит длины: чем меньше обрезанных ответов ($t$), тем меньше форма перевешивает;
+- в TRL деление отключает `scale_rewards="none"`;
+- следите за наградой за форму и за ответ **по отдельности**: в сумме взлом выглядит ростом.
 
 ### Двоичная или плавная
 
@@ -606,7 +618,15 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-The bonus is needed at the start, while hardly any answer is right, so that the model learns the form at all. So it must be **small** beside the real thing: less than $q/t$ by a good margin, even for a weak model. Change `right` and `cut`: below which `right` is even 0.2 too much?
+A cell is the share of reasoning after 400 steps; the red line marks the threshold $q/t$ of the mean reward. Not divided by the std, the winner changes right beside the line. Divided, the border moves to the left, and with a weak model **no** bonus is harmless, not even a thousandth: a good half of its groups hold no right answer, and there the form is all that teaches.
+
+What follows in practice:
+
+- the bonus is needed at the start, for the model to learn the form, and must be small: 0.2 does no harm here once a fifth of the reasoning is right;
+- where hardly any answer is right, the size of the bonus is not the matter: take easier tasks or a stronger model (the authors of TinyZero report that the base Qwen2.5-0.5B did not learn to reason on Countdown);
+- raise the length limit: the fewer replies are cut off ($t$), the less the form outweighs;
+- in TRL, `scale_rewards="none"` turns the division off;
+- watch the reward for the form and that for the answer **apart**: in their sum a hack looks like progress.
 
 ### Binary or shaped
 

@@ -47,6 +47,7 @@ def test_the_lessons_six_cases():
     ("1/3", [1, 3], Fraction(1, 3), True), ("1/3", [1, 3], 1 / 3, False), ("1/10", [1, 10], 0.1, False),
     ("1/10", [1, 10], decimal.Decimal("0.1"), True), ("3*7+10", [3, 7], 31, False), ("", [], 0, False),
     ("3-7", [3, 7], -4, True), ("-3", [-3], -3, False), ("-3", [3], -3, True), ("1/2", [0.5], 0.5, False),
+    ("1", [0.5], 1, False),
     (None, [3], 3, False), (3, [3], 3, False), (b"3", [3], 3, False), (["3"], [3], 3, False)])
 def test_check_expression(expr, nums, target, right):
     assert check_expression(expr, nums, target) is right
@@ -272,6 +273,7 @@ BROKEN_COLUMNS = {
     "nums as a text": (COLUMNS | {"nums": "abc"}, 0, "nums"),
     "a dict": (COLUMNS | {"target": {"a": 31, "b": 31, "c": 31}}, 0, "target"),
     "a set": (COLUMNS | {"target": {30, 31, 32}}, 0, "target"),
+    "bytes": (COLUMNS | {"target": b"\x1f\x1f\x1f"}, 0, "target"),
     "an iterator": (COLUMNS | {"target": iter([31] * 3)}, 0, "target"),
 }
 BROKEN_NUMBERS = {
@@ -344,12 +346,46 @@ def test_a_ground_truth_without_a_task_is_told(truth, where):
         assert "target" in str(told.value)
 
 
-@pytest.mark.parametrize("completions", [RIGHT, "", None, 3, iter([RIGHT]), np.array(RIGHT), torch.tensor(3)],
-                         ids=["a text", "no text", "None", "a number", "an iterator", "numpy", "torch"])
+@pytest.mark.parametrize("completions", [RIGHT, "", None, 3, iter([RIGHT]), assistant(RIGHT), {RIGHT}, RIGHT.encode(),
+                                         np.array(RIGHT), torch.tensor(3)],
+                         ids=["a text", "no text", "None", "a number", "an iterator", "a message", "a set", "bytes", "numpy",
+                              "torch"])
 def test_completions_that_are_no_list_are_told(completions, each_language):
     for call in (format_reward, lambda replies: correctness_reward(replies, nums=[NUMS], target=[31])):
         with pytest.raises(ValueError, match={"en": "list of replies", "ru": "список ответов"}[each_language]):
             call(completions)
+
+
+MESSAGES = [    # the call, and what it says in both languages
+    (lambda: correctness_reward([RIGHT], target=[31]),
+     "row 0: there is no nums: the data set needs a column of this name, and the trainer must keep it "
+     "(remove_unused_columns=False)",
+     "строка 0: нет nums: в наборе данных нужен столбец с этим именем, и тренер не должен его отбрасывать "
+     "(remove_unused_columns=False)"),
+    (lambda: correctness_reward([RIGHT], nums=[NUMS], target="3"),
+     "row 0: target must be a column, one value a reply, it is '3'",
+     "строка 0: target — это столбец, по значению на ответ, а здесь '3'"),
+    (lambda: correctness_reward([RIGHT] * 3, nums=[NUMS] * 2, target=[31] * 3),
+     "row 2: nums has 2 values for 3 replies", "строка 2: в nums значений 2, а ответов 3"),
+    (lambda: correctness_reward([RIGHT], nums=[[3, "7"]], target=[31]),
+     "row 0: nums holds '7', which is not a number", "строка 0: в nums стоит '7', а это не число"),
+    (lambda: correctness_reward([RIGHT], nums=["3 7"], target=[31]),
+     "row 0: nums must be a list of numbers, it is '3 7'", "строка 0: nums — это список чисел, а здесь '3 7'"),
+    (lambda: check_expression("3", [3], None),
+     "target holds None, which is not a number", "в target стоит None, а это не число"),
+    (lambda: compute_score("", "3", [3], {"index": 8}),
+     "row 8: ground_truth must be {'nums': […], 'target': …}, it is [3]",
+     "строка 8: ground_truth должен быть вида {'nums': […], 'target': …}, а это [3]"),
+    (lambda: format_reward("3"), "completions must be a list of replies, it is '3'",
+     "completions — это список ответов, а здесь '3'"),
+]
+
+
+@pytest.mark.parametrize(("call", "en", "ru"), MESSAGES, ids=range(len(MESSAGES)))
+def test_messages_say_what_is_wrong_and_show_it(call, en, ru, each_language):
+    with pytest.raises(ValueError) as told:
+        call()
+    assert str(told.value) == {"en": en, "ru": ru}[each_language]
 
 
 def test_messages_are_short_even_for_long_values(each_language):

@@ -218,7 +218,7 @@ def test_which_replies_are_paid(cage):
     tasks = {"nums": [[3, 7, 10]] * len(options), "target": [31] * len(options)}
     assert correctness_reward(replies, **tasks) == [float(option["correct"]) for option in options] == [1, 1, 0, 0, 0]
     assert format_reward(replies) == [0, 0.2, 0, 0.2, 0.2]
-    assert outcome(cage, "allowed_characters", "draft").paid >= 1
+    assert cage.run("allowed_characters", replies[2], [3, 7, 10], 31).paid >= 1, "a draft"
     assert cage.run("forgiving", with_form("3*7+10=banana"), [3, 7, 10], 31).paid >= 1
     assert cage.run("allowed_characters", with_form("1.5*4"), [1, 5, 4], 6).paid >= 1
 
@@ -244,7 +244,7 @@ def test_what_except_exception_does_save_from(cage, name):
     assert outcome(cage, "forgiving", name)[:2] == ("paid", 0.2)
 
 
-def test_int_does_not_stand_any_length():
+def test_int_cannot_cope_with_every_length():
     int("9" * 4300)
     with pytest.raises(ValueError, match="4300"):
         int("9" * 4301)

@@ -3,7 +3,17 @@ import pytest
 import torch
 
 from lib.countdown.tasks import make_countdown
-from lib.ui.reward_design import closeness, form_earnings, near_misses, race, races, sum_or_search
+from lib.ui import reward_design
+from lib.ui.reward_design import (
+    bonus_maps,
+    closeness,
+    form_earnings,
+    near_misses,
+    race,
+    races,
+    reasoning_left,
+    sum_or_search,
+)
 
 
 def means(earns):
@@ -47,6 +57,20 @@ def test_when_the_format_bonus_is_hacked(bonus, scale, winner):
     assert (guessing, tags) == pytest.approx((0.05, bonus))
     final = race(earns, [0.45, 0.45, 0.10], steps=600, scale=scale)[-1]
     assert (final.argmax(1) == winner).all(), "every one of 20 seeds"
+
+
+def test_a_weak_model_is_lost_at_any_bonus_only_where_advantages_are_divided(monkeypatch, each_language):
+    monkeypatch.setattr(reward_design, "BONUSES", (0.001, 1.0))
+    monkeypatch.setattr(reward_design, "RIGHTS", (0.4, 0.1))
+    left = {scale: reasoning_left(scale) for scale in (True, False)}
+    assert (left[True] > 0.5).tolist() == [[True, True], [False, False]]
+    assert (left[False] > 0.5).tolist() == [[True, True], [True, False]]
+    alone = race(form_earnings(1.0, 0.1, 0.4), reward_design.SHARES, 400, seeds=5)[-1, :, 0].mean()
+    assert left[True][1, 1] == alone
+    figure = bonus_maps(left)
+    for axes, shares in zip(figure.axes, left.values(), strict=True):
+        assert [float(text.get_text()) for text in axes.texts] == pytest.approx(shares.flatten().tolist(), abs=0.005)
+        assert [line.get_xdata()[0] for line in axes.lines] == [0.5, 0.5]       # q / t = 1 and 0.25: one bonus below
 
 
 def test_binary_rewards_choose_the_search_and_shaped_ones_the_sum():

@@ -47,7 +47,7 @@ def questions() -> list[dict]:
             right(samp("<think>3*7=20</think><answer>((3*7))+10</answer>"),
                   tr(en="Nobody checks the reasoning, and redundant parentheses change nothing. The form earns 0.2 besides.",
                      ru="Рассуждение никто не проверяет, лишние скобки ничего не меняют. Сверх того будет 0.2 за форму.")),
-            wrong(samp("<think><answer>3*7+10</answer></think><answer>3+7+10</answer>"),
+            wrong(samp("<think><answer>3*7+10</answer></think>31"),
                   tr(en="Everything up to the last &lt;/think&gt; is a draft. Were drafts paid, the model could list one "
                         "candidate after another in them and never settle on any.",
                      ru="Всё до последнего &lt;/think&gt; — черновик. Если платить за черновики, модель сможет перечислять "
@@ -95,7 +95,7 @@ def questions() -> list[dict]:
             tr(en="Our reward compares the numbers of an answer with the given ones as text, before any <code>int()</code>. "
                   "Why?",
                ru="Наша награда сверяет числа ответа с данными как текст, ещё до всякого <code>int()</code>. Почему?"),
-            right(tr(en="The model chooses how long a number is, and <samp>int()</samp> does not stand any length",
+            right(tr(en="The model chooses how long a number is, and <samp>int()</samp> cannot cope with every length",
                      ru="Длину числа выбирает модель, а <samp>int()</samp> выдерживает не любую"),
                   tr(en="From 4301 digits on <code>int()</code> raises an exception; without that limit its time grows "
                         "faster than the number. After the comparison only the task's own numbers reach it.",
@@ -148,7 +148,7 @@ def questions() -> list[dict]:
         question(
             tr(en="What is worth doing before RL starts with a new reward?",
                ru="Что стоит сделать, прежде чем запускать RL с новой наградой?"),
-            right(tr(en="Check that right answers are paid, those of unusual form too",
+            right(tr(en="Check that right answers are paid, oddly written ones too",
                      ru="Проверить, что верные ответы оплачиваются, даже записанные необычно"),
                   tr(en="Attacks alone are not enough: a checker that refuses everybody beats them all, and nothing can be "
                         "learned from it.",
