@@ -31,7 +31,7 @@ def no_builtins(text: str, nums: list[int], target: int) -> float:
 
 
 def allowed_characters(text: str, nums: list[int], target: int) -> float:
-    """Only digits and signs reach eval, ** is banned; one expression checks the form. What many courses teach."""
+    """Only digits and signs reach eval, ** is banned; one pattern checks the form. Often taught."""
     answer = ANSWER.search(text)
     expr = answer[1].strip() if answer else ""
     right = False
@@ -45,7 +45,7 @@ def allowed_characters(text: str, nums: list[int], target: int) -> float:
 
 
 def forgiving(text: str, nums: list[int], target: int) -> float:
-    """Meets the model halfway: ×, ÷, '= 31' and decimals are fine, the last answer counts, and nothing can raise."""
+    """Meets the model halfway: ×, ÷ and '= 31' are fine, the last answer counts, nothing raises."""
     try:
         expr = ANSWER.findall(text)[-1].split("=")[0]
         for written, meant in (("×", "*"), ("÷", "/"), ("−", "-"), ("^", "**"), ("\\cdot", "*")):
@@ -59,7 +59,7 @@ def forgiving(text: str, nums: list[int], target: int) -> float:
 
 
 def recursive(text: str, nums: list[int], target: int) -> float:
-    """No eval at all: a small parser that calls itself for each parenthesis, and exact fractions."""
+    """No eval: a small parser that calls itself for each parenthesis, and exact fractions."""
     tokens = re.findall(r"\d+|\S", ANSWER.findall(text)[-1]) if ANSWER.search(text) else []
 
     def sum_():

@@ -19,35 +19,38 @@ FORMAT_REWARD, CORRECT_REWARD = 0.2, 1.0
 def format_reward(completions: Sequence, **kwargs) -> list[float]:
     """0.2 for each reply that has the form, else 0. kwargs: what TRL passes besides, unused."""
     completions = _replies(completions)
-    return [0.0 if format_fault(text_of(completion)) else FORMAT_REWARD for completion in completions]
+    return [0.0 if format_fault(text_of(reply)) else FORMAT_REWARD for reply in completions]
 
 
-def correctness_reward(completions: Sequence, nums: Sequence | None = None, target: Sequence | None = None,
-                       **kwargs) -> list[float]:
+def correctness_reward(completions: Sequence, nums: Sequence | None = None,
+                       target: Sequence | None = None, **kwargs) -> list[float]:
     """1.0 for each reply whose final answer is right, else 0.
 
-    nums: the given numbers of each reply; target: its target. TRL passes these columns of the data set by name.
-    Raises ValueError, with the row, where a column is missing or of another length or holds what is not a number.
+    nums: the given numbers of each reply; target: its target. TRL passes these columns by name.
+    Raises ValueError, with the row, where a column is missing or of another length, or where a value
+    is not a number.
     """
     completions = _replies(completions)
     nums, target = _column("nums", nums, len(completions)), _column("target", target, len(completions))
     rewards = []
-    for row, completion in enumerate(completions):
+    for row, reply in enumerate(completions):
         given, goal = task_of(nums[row], target[row], row)
-        rewards.append(CORRECT_REWARD if _solves(text_of(completion), given, goal) else 0.0)
+        rewards.append(CORRECT_REWARD if _solves(text_of(reply), given, goal) else 0.0)
     return rewards
 
 
-def compute_score(data_source: str, solution_str: str, ground_truth: Mapping, extra_info: Mapping | None = None,
-                  **kwargs) -> dict[str, float]:
+def compute_score(data_source: str, solution_str: str, ground_truth: Mapping,
+                  extra_info: Mapping | None = None, **kwargs) -> dict[str, float]:
     """verl's custom reward: acc and format are 1.0 or 0.0, and score = acc + 0.2 format.
 
-    ground_truth: {"nums": numbers, "target": number}. Raises ValueError for any other, with extra_info["index"] as the row.
+    ground_truth: {"nums": numbers, "target": number}. Raises ValueError for any other, with
+    extra_info["index"] as the row.
     """
     row = extra_info.get("index") if isinstance(extra_info, Mapping) else None
-    if not (isinstance(ground_truth, Mapping) and "nums" in ground_truth and "target" in ground_truth):
-        raise _broken(row, en=f"ground_truth must be {{'nums': […], 'target': …}}, it is {_short(ground_truth)}",
-                      ru=f"ground_truth должен быть вида {{'nums': […], 'target': …}}, а это {_short(ground_truth)}")
+    if not isinstance(ground_truth, Mapping) or not {"nums", "target"} <= ground_truth.keys():
+        found = _short(ground_truth)
+        raise _broken(row, en=f"ground_truth must be {{'nums': […], 'target': …}}, it is {found}",
+                      ru=f"ground_truth должен быть вида {{'nums': […], 'target': …}}, а это {found}")
     given, goal = task_of(ground_truth["nums"], ground_truth["target"], row)
     text = text_of(solution_str)
     acc, form = float(_solves(text, given, goal)), float(format_fault(text) is None)
@@ -70,9 +73,9 @@ def _solves(text: str, given: list[str], goal: tuple[int, int]) -> bool:
 
 # ── what a reply may look like ────────────────────────────────────────────────────────────────────────────────────────
 def text_of(completion) -> str:
-    """The text of a reply: a string as it is, or the last assistant message of a chat; '' for any other shape.
+    """The text of a reply: a string as it is, the last assistant message of a chat, else ''.
 
-    A message without a role counts as the assistant's; a content in parts is the text of its parts, joined.
+    A message without a role counts as the assistant's; the parts of a content are joined.
     """
     if isinstance(completion, str):
         return completion

@@ -25,10 +25,10 @@ class Fault(NamedTuple):
 
 
 def format_fault(text: str) -> Fault | None:
-    """None when the whole text is one <think>…</think> and one <answer>…</answer>, else the rule that it breaks.
+    """None when the text is one <think>…</think> and one <answer>…</answer>, else the rule it breaks.
 
-    Each of the four tags exactly once and in this order ('tags', 'order'), nothing but ASCII white space around the blocks
-    ('outside'), and in each of them something that is not white space of any kind ('blank').
+    'tags': each of the four exactly once; 'order': in this order; 'outside': nothing but ASCII
+    white space around the blocks; 'blank': more than white space, of any kind, in each of them.
     """
     for tag in TAGS:
         if text.count(tag) != 1:
@@ -47,8 +47,8 @@ def format_fault(text: str) -> Fault | None:
 
 
 def final_answer(text: str) -> str | None:
-    """The last <answer> after the last </think> that is closed, up to its first </answer>; None when there is none."""
-    start = text.rfind("</think>") + 1                         # 0 when nothing was thought: then look everywhere
+    """What stands in the last <answer> … </answer> after the last </think>; None when there is none."""
+    start = text.rfind("</think>") + 1                   # 0 without a thought: then look everywhere
     end = text.rfind("</answer>", start)
     opened = text.rfind("<answer>", start, max(end, start))
     if opened < 0:
@@ -58,10 +58,10 @@ def final_answer(text: str) -> str | None:
 
 
 def refusal(expr: str, given: Sequence[str], goal: tuple[int, int]) -> Fault | None:
-    """None when the expression uses each given number exactly once and equals the goal, else the rule that it breaks.
+    """None when expr uses each given number exactly once and equals the goal, else the rule it breaks.
 
-    expr: ASCII integers without leading zeros, + - * / and parentheses; a sign only at the start or right after '('.
-    given: the numbers' digits, in any order; goal: the target as (numerator, denominator), compared exactly.
+    expr: ASCII integers without leading zeros, + - * / and parentheses; a sign only at the start or
+    right after '('. given: the numbers' digits, in any order; goal: (numerator, denominator), exact.
     Rules: 'empty', 'character', 'zeros', 'numbers', 'grammar', 'division' (by zero), 'value'.
     """
     if not ALPHABET.issuperset(expr):
@@ -81,14 +81,14 @@ def refusal(expr: str, given: Sequence[str], goal: tuple[int, int]) -> Fault | N
 
 
 def evaluate(tokens: Sequence[str]) -> tuple[int, int] | Fault:
-    """The exact value of an expression as (numerator, denominator), not reduced, or the rule that the tokens break.
+    """The exact value as (numerator, denominator), not reduced, or the rule that the tokens break.
 
-    One pass. In each open parenthesis three things are known: the sum of the terms that are complete (sn/sd), the product of
-    the term being read (n/d) and whether its next factor divides.
+    One pass. In each open parenthesis three things are known: the sum of the complete terms (sn/sd),
+    the product of the term being read (n/d) and whether its next factor divides.
     """
     sn, sd, n, d, divides = 0, 1, 1, 1, False
     outer = []                        # the same five of every parenthesis around this one
-    last = "("                        # what stands before the token: '(', an operator, or a value ('')
+    last = "("                        # what stands before: '(', an operator, or a value ('')
     for token in tokens:
         if token == "(":
             if last == "":
@@ -108,7 +108,7 @@ def evaluate(tokens: Sequence[str]) -> tuple[int, int] | Fault:
                 return Fault("grammar", last + token)           # 3*-7, 3--7
             n, d, divides = (1 if token == "+" else -1), 1, False
             last = token
-        else:                                                   # a value: a number, or a parenthesis that closes
+        else:                                     # a value: a number, or a parenthesis that closes
             if token == ")":
                 if last != "" or not outer:
                     return Fault("grammar", last + token if outer else token)
