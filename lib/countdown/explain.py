@@ -5,7 +5,7 @@ from math import gcd
 from typing import NamedTuple
 
 from lib.countdown.rewards import task_of, text_of
-from lib.countdown.verifier import SYMBOLS, TOKEN, WHITE, Fault, evaluate, final_answer, format_fault, refusal
+from lib.countdown.verifier import SYMBOLS, TOKEN, Fault, evaluate, final_answer, format_fault, refusal
 from lib.i18n import tr
 
 SHOWN = 30      # characters of a reply that a sentence quotes
@@ -99,7 +99,7 @@ def _number(n: int, d: int) -> str:
 
 def _quoted(text: str) -> str:
     """A piece of a reply as a sentence can show it: short, and with characters that cannot be seen by their codes."""
-    text = _short(text.strip(WHITE) or text)
+    text = _short(text)
     return text if text.isprintable() else repr(text)
 
 

@@ -16,6 +16,10 @@ from lib.i18n import tr
 FORMAT_REWARD, CORRECT_REWARD = 0.2, 1.0
 
 
+class BrokenData(ValueError):
+    """The data set is at fault, not the reply."""
+
+
 def format_reward(completions: Sequence, **kwargs) -> list[float]:
     """0.2 for each reply that has the form, else 0. kwargs: what TRL passes besides, unused."""
     completions = _replies(completions)
@@ -105,7 +109,14 @@ def task_of(nums, target, row=None) -> tuple[list[str], tuple[int, int]]:
         if not isinstance(nums, list | tuple):
             raise _broken(row, en=f"nums must be a list of numbers, it is {_short(nums)}",
                           ru=f"nums — это список чисел, а здесь {_short(nums)}")
-    return [str(n) if type(n) is int else _digits(n, row) for n in nums], _ratio(target, "target", row)
+    try:
+        given = [str(n) if type(n) is int else _digits(n, row) for n in nums]
+    except BrokenData:
+        raise
+    except ValueError:                       # Python writes no number of more than 4300 digits
+        raise _broken(row, en="nums holds a number of thousands of digits, which no reply can write",
+                      ru="в nums стоит число из тысяч цифр, его не записать ни в одном ответе") from None
+    return given, _ratio(target, "target", row)
 
 
 def _digits(number, row) -> str:
@@ -121,7 +132,7 @@ def _ratio(number, name: str, row) -> tuple[int, int]:
     try:
         if isinstance(number, Real | Decimal) and not isinstance(number, bool):
             return number.as_integer_ratio()
-    except (ValueError, OverflowError):      # nan and the infinities
+    except (ValueError, OverflowError, AttributeError):      # nan, the infinities, numbers of other libraries
         pass
     raise _broken(row, en=f"{name} holds {_short(number)}, which is not a number",
                   ru=f"в {name} стоит {_short(number)}, а это не число")
@@ -161,10 +172,13 @@ def _is_list(value) -> bool:
 
 
 def _short(value) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:      # a number too long for Python to write
+        text = type(value).__name__
     return text if len(text) <= 80 else text[:79] + "…"
 
 
-def _broken(row, *, en: str, ru: str) -> ValueError:
+def _broken(row, *, en: str, ru: str) -> BrokenData:
     where = "" if row is None else tr(en=f"row {row}: ", ru=f"строка {row}: ")
-    return ValueError(where + tr(en=en, ru=ru))
+    return BrokenData(where + tr(en=en, ru=ru))

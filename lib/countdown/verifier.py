@@ -111,7 +111,7 @@ def evaluate(tokens: Sequence[str]) -> tuple[int, int] | Fault:
         else:                                     # a value: a number, or a parenthesis that closes
             if token == ")":
                 if last != "" or not outer:
-                    return Fault("grammar", last + token if outer else token)
+                    return Fault("grammar", token if last == "(" and not outer else last + token)
                 vn, vd = sn * d + n * sd, sd * d
                 sn, sd, n, d, divides = outer.pop()
             elif last == "":

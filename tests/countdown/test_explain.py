@@ -118,6 +118,8 @@ def test_each_rule_has_a_sentence_of_its_own(each_language):
     ("0/(2-4)", [2, 0, 4], 1, "the value is 0, not 1"),
     ("7/2", [7, 2], 3.5, "each number once, and the value is 7/2"),
     ("2-2", [2, 2], Fraction(1, 10**70), "the value is 0, not a number of more than 60 digits"),
+    ("0" * 30, NUMS, 31, f"{'0' * 30} has leading zeros"),
+    ("0" * 31, NUMS, 31, f"{'0' * 29}… has leading zeros"),
     ("3*7+10)", NUMS, 31, "this is not an expression: it breaks at )"),
     ("3*7+10\t\x1c", NUMS, 31, r"the answer has a character that no expression has: '\x1c'"),
     ("3*7+10\ud800", NUMS, 31, r"the answer has a character that no expression has: '\ud800'"),

@@ -400,3 +400,26 @@ def test_messages_are_short_even_for_long_values(each_language):
 def test_only_the_data_set_is_told(each_language):
     """A reply that fails is no reason to stop: the same columns pass with it."""
     assert correctness_reward([None, 3, [], Hostile(), "\ud800"], nums=[NUMS] * 5, target=[31] * 5) == [0.0] * 5
+
+
+@pytest.mark.parametrize(("nums", "target"), [([10**5000, 1], 3), ([-10**5000], 3), ([[10**5000]], 3), ([3], [10**5000])])
+def test_a_number_that_python_cannot_write_is_told_with_its_row(nums, target, where):
+    with pytest.raises(ValueError) as told:
+        correctness_reward([RIGHT, RIGHT], nums=[[3, 7, 10], nums], target=[31, target])
+    assert str(told.value).startswith(where.format(1))
+
+
+def test_a_huge_target_is_a_number_like_others():
+    assert correctness_reward([RIGHT], nums=[[3, 7, 10]], target=[10**5000]) == [0.0]
+
+
+def test_a_number_without_a_ratio_is_told(where):
+    class Odd(float):
+        def __getattribute__(self, name):
+            if name == "as_integer_ratio":
+                raise AttributeError(name)
+            return super().__getattribute__(name)
+
+    with pytest.raises(ValueError) as told:
+        correctness_reward([RIGHT], nums=[[3, Odd(7), 10]], target=[31])
+    assert str(told.value).startswith(where.format(0))
