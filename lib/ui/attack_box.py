@@ -13,7 +13,6 @@ from html import escape
 from typing import ClassVar
 
 import ipywidgets as w
-from IPython.display import display
 
 from lib.countdown.battery import Case, case
 from lib.countdown.cage import Cage, Outcome
@@ -21,6 +20,7 @@ from lib.countdown.explain import Explanation, explain
 from lib.countdown.naive import DESIGNS
 from lib.i18n import tr
 from lib.ui.attacks import FINE, LOOKS, happened, judge, verdicts
+from lib.ui.widget import Widget
 
 READY = ("plain", "target", "twice", "write a file", "way around", "tower", "206 characters", "3000 signs", "floor",
          "decimal", "draft", "list", "empty", "sprayed", "two thoughts", "equation and more", "tolerance", "full width",
@@ -29,7 +29,7 @@ SECONDS = 2.0
 TYPED = 2000      # characters of a ready-made reply that the text area shows: more would make the page slow
 
 
-class AttackBox:
+class AttackBox(Widget):
     """Show it as a cell's last value, or with `.show()`."""
 
     _active: ClassVar["AttackBox | None"] = None     # another one, say of the same cell run before, gives its processes back
@@ -49,14 +49,9 @@ class AttackBox:
         self._say(tr(en="Write a reply and press Attack, or choose one from the list",
                      ru="Напишите ответ и нажмите «Атаковать» или выберите готовый из списка"))
 
-    def show(self) -> None:
-        display(self.box)
-
-    def _repr_mimebundle_(self, **kwargs):
-        """The widgets, and for a reader without a kernel a line that says how to get them."""
-        hint = tr(en="Run this cell (Shift+Enter): the attack box appears here.",
+    def hint(self) -> str:
+        return tr(en="Run this cell (Shift+Enter): the attack box appears here.",
                   ru="Выполните эту ячейку (Shift+Enter): здесь появится окно атак.")
-        return self.box._repr_mimebundle_(**kwargs) | {"text/html": f"<p><b>▶ {hint}</b></p>"}
 
     def close(self) -> None:
         """Ends an attack under way and the child processes; the next attack starts them again."""

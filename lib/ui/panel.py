@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import IO, ClassVar
 
 import ipywidgets as w
-from IPython.display import display
 
 from lib.files import open_new
 from lib.i18n import tr
@@ -30,6 +29,7 @@ from lib.toy.grpo import LOSSES
 from lib.toy.policy import TinyLM
 from lib.ui.live_figure import PINS, LiveFigure
 from lib.ui.panel_texts import differences, results_html, samples_html
+from lib.ui.widget import Widget
 
 CHOICES = {
     "p_cot": SHIPPED_P_COT,
@@ -44,7 +44,7 @@ SETTLE_SECONDS = 0.06   # a dragged slider reports every place it passes: wait s
 FRAME_SECONDS = 0.2
 
 
-class Panel:
+class Panel(Widget):
     """Show it as a cell's last value, or with `.show()`. settings: what the sliders start from and go back to."""
 
     _active: ClassVar["Panel | None"] = None   # the panel whose run is under way: a kernel makes one run at a time
@@ -67,14 +67,9 @@ class Panel:
         self._show_results()
         self._say(tr(en="Move a slider or press Run", ru="Подвиньте слайдер или нажмите «Запуск»"))
 
-    def show(self) -> None:
-        display(self.box)
-
-    def _repr_mimebundle_(self, **kwargs):
-        """The widgets, and for a reader without a kernel a line that says how to get them."""
-        hint = tr(en="Run this cell (Shift+Enter): the panel with the sliders appears here.",
+    def hint(self) -> str:
+        return tr(en="Run this cell (Shift+Enter): the panel with the sliders appears here.",
                   ru="Выполните эту ячейку (Shift+Enter): здесь появится панель со слайдерами.")
-        return self.box._repr_mimebundle_(**kwargs) | {"text/html": f"<p><b>▶ {hint}</b></p>"}
 
     @property
     def settings(self) -> Settings:

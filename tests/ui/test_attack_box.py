@@ -7,6 +7,7 @@ import time
 from html import unescape
 
 import pytest
+from loops import drive
 
 from lib.countdown.battery import case
 from lib.countdown.cage import Cage, Outcome
@@ -22,19 +23,6 @@ def no_processes_left():
     if AttackBox._active:
         AttackBox._active.close()
         AttackBox._active = None
-
-
-def drive(scenario):
-    """Runs an async test. An exception that nobody asked about is a failure."""
-    lost = []
-
-    async def run():
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: lost.append(context))
-        await scenario
-        await asyncio.sleep(0.02)
-
-    asyncio.run(run())
-    assert not lost
 
 
 async def attack(box, reply=None, nums=None, target=None):

@@ -9,6 +9,7 @@ from dataclasses import replace
 import ipywidgets
 import numpy as np
 import pytest
+from loops import drive
 from PIL import Image
 
 from lib.toy.base import load_base
@@ -21,19 +22,6 @@ from lib.ui.panel_texts import differences
 
 SHORT = Settings(steps=5, B=4)
 LONG = Settings(steps=10_000, B=2)   # far longer than any test waits
-
-
-def drive(scenario):
-    """Runs an async test. An exception that nobody asked about is a failure."""
-    lost = []
-
-    async def run():
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: lost.append(context))
-        await scenario
-        await asyncio.sleep(0.02)
-
-    asyncio.run(run())
-    assert not lost
 
 
 async def rows(panel, n):
