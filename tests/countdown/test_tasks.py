@@ -8,10 +8,20 @@ from collections import Counter
 
 import pytest
 
-from lib.countdown import PROMPT, PROMPTS, correctness_reward, load_tasks, make_countdown, save_tasks, to_dataset
+from lib.countdown import (
+    PROMPT,
+    PROMPTS,
+    correctness_reward,
+    from_dataset,
+    load_tasks,
+    make_countdown,
+    save_tasks,
+    to_dataset,
+    with_difficulty,
+)
 from lib.countdown import tasks as module
 from lib.countdown.solver import difficulty, solutions
-from lib.countdown.tasks import SPLITS, from_dataset, prompt, split_of, task_key, with_difficulty
+from lib.countdown.tasks import SPLITS, prompt, split_of, task_key
 from lib.countdown.verifier import TAGS
 
 SETTINGS = {
