@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import queue
+import secrets
 import shutil
 import signal
 import subprocess
@@ -75,10 +76,11 @@ class Cage:
                                 ru=f"проверщика {design!r} нет: выберите из {named}"))
         if self._child is None or self._child.poll() is not None:
             self._start()
+        call = secrets.token_hex(8)      # so that a line which the reply itself wrote is not taken for an outcome
         try:
-            self._child.stdin.write(json.dumps([design, text, list(nums), target]) + "\n")
+            self._child.stdin.write(json.dumps([call, design, text, list(nums), target]) + "\n")
             self._child.stdin.flush()
-            answer = self._answers.get(timeout=self.seconds)
+            answer = self._wait_for(call)
         except (queue.Empty, OSError) as error:
             self._kill()
             killed = isinstance(error, queue.Empty)
@@ -89,13 +91,23 @@ class Cage:
         end, paid, seconds, name = answer
         return Outcome(end, paid, seconds, name, self._new_files())
 
+    def _wait_for(self, call: str) -> list | None:
+        """The outcome of a call, or None when the child is gone. Raises queue.Empty when the time is up."""
+        deadline = time.monotonic() + self.seconds
+        while True:
+            match self._answers.get(timeout=max(0.0, deadline - time.monotonic())):
+                case None:
+                    return None
+                case [str(answered), *outcome] if answered == call:
+                    return outcome
+
     def _start(self) -> None:
         self._kill()
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
         environment |= {"PYTHONPATH": str(ROOT), "COURSE_LANG": language(), "PYTHONDONTWRITEBYTECODE": "1"}
         self._child = subprocess.Popen(
             [sys.executable, "-m", "lib.countdown.cage"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, cwd=self._folder.name, env=environment, text=True, encoding="utf-8",
+            stderr=subprocess.DEVNULL, cwd=self._folder.name, env=environment, encoding="utf-8", errors="replace",
             start_new_session=True)
         self._answers = queue.SimpleQueue()
         threading.Thread(target=_listen, args=(self._child.stdout, self._answers), daemon=True).start()
@@ -124,7 +136,8 @@ def _listen(stream, answers: queue.SimpleQueue) -> None:
     """In a thread: the child's lines, one a reply, and None when it is gone."""
     with stream:
         for line in stream:
-            answers.put(json.loads(line))
+            with contextlib.suppress(ValueError):      # what is no JSON is no outcome
+                answers.put(json.loads(line) or False)
     answers.put(None)
 
 
@@ -138,14 +151,14 @@ def serve() -> None:
     os.dup2(null, 1)
     print(json.dumps(True), file=out, flush=True)
     for line in calls:
-        design, *call = json.loads(line)
+        call, design, *reply = json.loads(line)
         _limit_time()
         start = time.perf_counter()
         try:
-            end, paid, name = "paid", DESIGNS[design](*call), ""
-        except BaseException as error:  # noqa: BLE001 - SystemExit too, and all is reported
-            end, paid, name = "raised", 0.0, type(error).__name__
-        print(json.dumps([end, paid, time.perf_counter() - start, name]), file=out, flush=True)
+            end, paid, error = "paid", DESIGNS[design](*reply), ""
+        except BaseException as raised:  # noqa: BLE001 - SystemExit too, and all is reported
+            end, paid, error = "raised", 0.0, type(raised).__name__
+        print(json.dumps([call, end, paid, time.perf_counter() - start, error]), file=out, flush=True)
 
 
 def _limit_space() -> None:

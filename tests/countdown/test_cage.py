@@ -86,6 +86,20 @@ def test_what_a_reply_prints_or_closes_is_no_outcome(cage, code):
     assert works(cage)
 
 
+@POSIX
+@pytest.mark.parametrize("line", [b'["paid", 99.0, 0.0, ""]', b'["x", "paid", 99.0, 0.0, ""]', b"garbage", b"null", b"[]",
+                                  b"\xff\xfe"])
+def test_a_line_on_the_channel_itself_is_no_outcome(cage, line):
+    """The reply looks for the descriptor that outcomes are written on, and writes one of its own before the true one."""
+    os_ = "__import__('os')"
+    writable = f"{os_}.path.exists(f'/proc/self/fd/{{fd}}') and __import__('fcntl').fcntl(fd, 3) & 1"
+    written = f"[{os_}.write(fd, {line + bytes([10])!r}) for fd in range(3, 10) if {writable}]"
+    outcome = run(cage, f"{written} == [{len(line) + 1}] and 31")
+    assert outcome == Outcome("paid", pytest.approx(1.1), outcome.seconds)       # 1: the line was written to one channel
+    assert works(cage)
+    assert works(cage)
+
+
 def test_unusual_characters_arrive(cage):
     for name in ("NUL", "surrogate", "full width", "lines"):
         expected = DESIGNS["final"](case(name).reply, NUMS, 31)
