@@ -183,12 +183,12 @@ source(naive.bare_eval)
 
 # %% [markdown] tags=["ru"]
 r"""
-Три строки, и на честных решениях всё верно. **Предсказание:** придумайте три ответа, за которые он заплатит зря, и один, после которого обучение уже не продолжится.
+Три строки, и простое решение оплачено верно. **Предсказание:** придумайте три ответа, за которые он заплатит зря, и один, после которого обучение уже не продолжится.
 """
 
 # %% [markdown] tags=["en"]
 r"""
-Three lines, and right on honest solutions. **Prediction:** think of three replies that it pays for nothing, and of one after which the training does not go on.
+Three lines, and a plain solution is paid as it should be. **Prediction:** think of three replies that it pays without merit, and of one after which the training does not go on.
 """
 
 # %%
@@ -268,7 +268,7 @@ attack("allowed_characters", "plain", "way around", "tower", "206 characters", "
 
 # %% [markdown] tags=["ru"]
 r"""
-Взлом кода и башня из степеней отбиты. Остального не видно, пока не попробуешь:
+Выполнение кода и башня из степеней отбиты. Остального не видно, пока не попробуешь:
 
 - **Падения.** Двести шесть символов, и парсеру Python «не хватает памяти»; три тысячи минусов, и компилятор уходит слишком глубоко в рекурсию; 4301 цифра, и `int` отказывается её читать. Ни одно из этих исключений в списке `except` не стоит. (Какое именно исключение вы увидите, зависит от версии Python.)
 - **Чужая арифметика.** `7//2+1` проходит: в белом списке есть `/`, а `//` никто не запретил. `1.5*4` собрано из 1, 5 и 4.
@@ -313,14 +313,14 @@ attack("forgiving", "cross", "206 characters", "list", "equation and more", "quo
 r"""
 `except Exception` спасает от исключений и больше ни от чего: башня по-прежнему висит, ведь зависание — это не исключение. А каждая любезность стала лазейкой: `=banana` и кавычки проходят, `^` превратился в степень, допуск принял 31.000006, `1e1` не попал в подсчёт чисел, зато попал в значение.
 
-Если модель пишет `= 31`, дешевле не прощать: от неоплаченной привычки RL отучит сам. Прощённая же останется, и найдётся, на что её приспособить.
+Если модель пишет `= 31`, дешевле не прощать: пока хоть часть ответов обходится без этого, RL отучит от неоплаченной привычки сам. Прощённая же останется, и найдётся, на что её приспособить.
 """
 
 # %% [markdown] tags=["en"]
 r"""
 `except Exception` saves us from exceptions and from nothing else: the tower still hangs, for a hang is no exception. And every kindness became a loophole: `=banana` and the quotes pass, `^` has turned into a power, the tolerance took 31.000006, and `1e1` was overlooked when numbers were counted but not when the value was computed.
 
-Where a model writes `= 31`, not to forgive is cheaper: RL itself breaks a habit that goes unpaid. One that is forgiven stays, and some use will be found for it.
+Where a model writes `= 31`, not to forgive is cheaper: as long as some replies do without it, RL itself breaks a habit that goes unpaid. One that is forgiven stays, and some use will be found for it.
 """
 
 # %% [markdown] tags=["ru"]
@@ -481,7 +481,7 @@ for data in ({"nums": [[3, 7, 10]], "target": [31]}, {"nums": [[3, 7, 10], None]
 r"""
 ## 9. Ваш ход: взломайте её
 
-Пишите что угодно от имени модели. Слева направо — что скажет каждый проверщик, за сколько времени, и по какому правилу отказывает последний. Готовые атаки есть в списке.
+Пишите что угодно от имени модели. В таблице — что сказал каждый проверщик и за сколько времени, под ней — по какому правилу решил последний. Готовые атаки есть в списке.
 
 Первые два проверщика действительно выполняют то, что вы напишете: в отдельном процессе и с ограничением времени, но это не тюрьма. Не пишите туда того, чего не запустили бы сами.
 """
@@ -526,7 +526,7 @@ summary(results)
 
 # %% [markdown] tags=["ru"]
 r"""
-Честные решения оплачивают почти все, поэтому на глаз любой из пяти «работает». Разница видна только там, куда модель придёт под давлением награды.
+Случаев здесь 106: ещё девять — чаты и прочие формы ответа, а эти проверщики берут только текст. Честные решения оплачивают почти все, поэтому на глаз любой из пяти «работает». Разница видна на ошибках и там, куда модель придёт под давлением награды.
 
 Часть клеток — вопрос договора: `3*7--10` Python считает верным, а наше правило нет. Важно, чтобы правило было записано, было строгим и чтобы код ему следовал.
 
@@ -535,7 +535,7 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-Nearly all pay the honest solutions, so at a glance any of the five 'works'. The difference shows only where the pressure of the reward will drive the model.
+There are 106 cases here: nine more are chats and other shapes, and these checkers take only text. Nearly all pay the honest solutions, so at a glance any of the five 'works'. The difference shows on mistakes, and where the pressure of the reward will drive the model.
 
 Some cells are a matter of agreement: Python takes `3*7--10` for right, our rule does not. What matters is that the rule is written down, that it is strict, and that the code follows it.
 
@@ -601,7 +601,7 @@ assert left[False][:-1, :4].min() > 0.9           # not divided: up to 0.2 does 
 
 # %% [markdown] tags=["ru"]
 r"""
-В клетке — доля рассуждений после 400 шагов; красная черта отмечает, где по средней награде проходит порог $q/t$. Без деления на std победитель меняется как раз возле черты. С делением граница сдвинута влево, а у слабой модели **никакая** надбавка не безвредна, хоть одна тысячная: в доброй половине её групп верных ответов нет, и там учит только форма.
+В клетке — доля рассуждений после 400 шагов; красная черта отмечает, где по средней награде проходит порог $q/t$. Без деления на std победитель меняется как раз возле черты. С делением граница при $q \le 0.2$ сдвинута влево, а у слабой модели **никакая** из этих надбавок не безвредна, хоть одна тысячная: во многих её группах верных ответов нет, и там учит только форма. Это модель, а не закон: группы здесь по $G = 8$, привычек три (угадывание верно в 5 % случаев), их начальные доли 0.45, 0.45 и 0.10, и рассуждать лучше модель не учится. В клетках у самой границы 400 шагов и 5 сидов решают не всё.
 
 Отсюда практические выводы:
 
@@ -618,7 +618,7 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-A cell is the share of reasoning after 400 steps; the red line marks the threshold $q/t$ of the mean reward. Not divided by the std, the winner changes right beside the line. Divided, the border moves to the left, and with a weak model **no** bonus is harmless, not even a thousandth: a good half of its groups hold no right answer, and there the form is all that teaches.
+A cell is the share of reasoning after 400 steps; the red line marks the threshold $q/t$ of the mean reward. Not divided by the std, the winner changes right beside the line. Divided, the border moves to the left for $q \le 0.2$, and with a weak model **none** of these bonuses is harmless, not even a thousandth: many of its groups hold no right answer, and there the form is all that teaches. This is a model and no law: groups of $G = 8$, three habits (guessing is right in 5 % of cases) that start with shares of 0.45, 0.45 and 0.10, and reasoning that never improves. In cells right at the border, 400 steps and 5 seeds do not settle everything.
 
 What follows in practice:
 
@@ -648,18 +648,18 @@ assert mean[4] > mean[1] > mean[3] > mean[2] and f"{mean[1]:.2f} {mean[2]:.2f}" 
 r"""
 Близость знает о решении мало: одна правка — 0.21, две — 0.11, но дальше она снова растёт, и самые далёкие от решения выражения по значению ближе всех. Градиент у такой награды есть, а куда он ведёт — вопрос.
 
-Хуже того, у близости есть любимчик. Помните долю задач, которые решает сумма? Сумма почти всегда недалеко от цели.
+Хуже того, у близости есть любимчик. Помните долю задач, которые решает сумма? Близость здесь — $1 - |v - t| / t$, но не меньше нуля; у суммы она в среднем около 0.5, у случайного неверного выражения — 0.16.
 
-**Предсказание.** Две привычки: всегда отвечать $a + b + c$ или искать и находить в 30 % случаев. Кто победит при двоичной награде и кто при плавной?
+**Предсказание.** Две привычки: всегда отвечать $a + b + c$ или искать: находить в 30 % случаев, а в остальных кончать на любом неверном выражении. Кто победит при двоичной награде и кто при плавной?
 """
 
 # %% [markdown] tags=["en"]
 r"""
 Closeness knows little of the solution: 0.21 at one change, 0.11 at two, but then it grows again, and the expressions farthest from a solution are the closest by value. Such a reward has a gradient, but where that leads is another matter.
 
-Worse, closeness has a favourite. Remember the share of tasks that a sum solves? The sum is hardly ever far from the target.
+Worse, closeness has a favourite. Remember the share of tasks that a sum solves? Closeness here is $1 - |v - t| / t$ and at least zero; for the sum it is about 0.5 on average, for a wrong expression at random 0.16.
 
-**Prediction.** Two habits: always to answer $a + b + c$, or to search and find in 30 % of cases. Which wins with the binary reward, and which with the shaped one?
+**Prediction.** Two habits: always to answer $a + b + c$, or to search: to find in 30 % of cases, and else to end at any wrong expression. Which wins with the binary reward, and which with the shaped one?
 """
 
 # %%
@@ -668,7 +668,7 @@ races({tr(en="binary", ru="двоичная"): sum_or_search(some, shaped=False)
 
 # %% [markdown] tags=["ru"]
 r"""
-Двоичная награда выбирает поиск, плавная — осторожную сумму, которая верна реже. R1-Zero тоже платили только за верный ответ и за форму: за то, что нужно на самом деле. А если группы вырождены, менять не награду, а задачи: дать полегче, увеличить $G$, взять модель, у которой иногда получается.
+Двоичная награда выбирает поиск, плавная — осторожную сумму, которая верна реже (если бы поиск удавался вдвое чаще, победил бы и он). R1-Zero тоже платили только за верный ответ и за форму: за то, что нужно на самом деле. А если группы вырождены, менять не награду, а задачи: дать полегче, увеличить $G$, взять модель, у которой иногда получается.
 
 **Перед запуском RL**
 
@@ -681,7 +681,7 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-The binary reward chooses the search, the shaped one the safe sum, which is right less often. R1-Zero, too, was paid for right answers and for the form, and for nothing else: for what was really wanted. And where groups are degenerate, change the tasks and not the reward: easier ones, a larger $G$, a model that succeeds now and then.
+The binary reward chooses the search, the shaped one the safe sum, which is right less often (were the search twice as successful, it would win here too). R1-Zero, too, was paid for right answers and for the form, and for nothing else: for what was really wanted. And where groups are degenerate, change the tasks and not the reward: easier ones, a larger $G$, a model that succeeds now and then.
 
 **Before you start RL**
 
@@ -707,10 +707,10 @@ show_quiz("04")
 
 # %% [markdown] tags=["ru"]
 r"""
-**Что дальше.** Эта награда без единой правки пойдёт в TRL и в verl: `reward_funcs=[format_reward, correctness_reward]` и `compute_score`. Набор данных в нужном им виде делает `to_dataset`, строки JSON — `save_tasks`. А пока верните на стол урок 03 и подумайте: какую награду взломала игрушечная модель?
+**Что дальше.** Эта награда без единой правки пойдёт в TRL и в verl: `reward_funcs=[format_reward, correctness_reward]` и `compute_score`. Набор данных в нужном TRL виде делает `to_dataset`, строки JSON — `save_tasks`. А пока вспомните урок 03: какую награду взломала игрушечная модель?
 """
 
 # %% [markdown] tags=["en"]
 r"""
-**What next.** This reward goes to TRL and to verl without a change: `reward_funcs=[format_reward, correctness_reward]` and `compute_score`. `to_dataset` makes the data set that they want, `save_tasks` JSON lines. Until then, think back to lesson 03: which reward did the toy model hack?
+**What next.** This reward goes to TRL and to verl without a change: `reward_funcs=[format_reward, correctness_reward]` and `compute_score`. `to_dataset` makes the data set that TRL wants, `save_tasks` JSON lines. Until then, think back to lesson 03: which reward did the toy model hack?
 """
