@@ -20,7 +20,6 @@ from torch.nn import functional as F
 from lib import cli
 from lib.i18n import tr
 from lib.progress import bar
-from lib.toy.evaluate import evaluate
 from lib.toy.halves import add_gradients
 from lib.toy.policy import TinyLM
 from lib.toy.task import PROMPT_LENGTH, answer_mask, corpus
@@ -155,6 +154,8 @@ def main() -> None:
     cli.Parser(prog="python -m lib.toy.base", description=tr(
         en="Pretrains the shipped base models again.",
         ru="Заново обучает готовые базовые модели.")).parse_args()
+    from lib.toy.evaluate import evaluate  # only here: a model can be loaded where the reward is not there
+
     models, trained = {}, {p_cot: pretrain(p_cot) for p_cot in SHIPPED_P_COT}   # all of them before any file is touched
     SHIPPED.mkdir(exist_ok=True)
     for p_cot, model in trained.items():

@@ -9,7 +9,8 @@ import torch
 
 from lib.i18n import tr
 from lib.toy.policy import TinyLM, sample
-from lib.toy.task import has_steps, prompt_tokens, random_digits, rule_rewards
+from lib.toy.reward import rule_rewards
+from lib.toy.task import has_steps, prompt_tokens, random_digits
 
 
 class Evaluation(NamedTuple):

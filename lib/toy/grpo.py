@@ -14,7 +14,8 @@ import torch
 from lib.i18n import tr
 from lib.toy.halves import add_gradients, in_halves
 from lib.toy.policy import TinyLM, sample, token_logprobs
-from lib.toy.task import MAX_NEW, answer_mask, prompt_tokens, random_digits, rule_rewards
+from lib.toy.reward import rule_rewards
+from lib.toy.task import MAX_NEW, answer_mask, prompt_tokens, random_digits
 
 LOSSES = ("grpo", "dapo", "dr_grpo")   # TRL's words for `loss_type`
 STEP_METRICS = ("loss", "kl", "entropy", "clip_ratio/region_mean", "grad_norm")

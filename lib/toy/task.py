@@ -2,8 +2,6 @@
 
 Text forms are for reading, batched forms for training; the tests hold them to each other.
 """
-import re
-
 import torch
 
 from lib.i18n import tr
@@ -16,10 +14,6 @@ N_DIGITS = 4
 PROMPT_LENGTH = N_DIGITS + 2               # <bos>, the digits, '='
 MAX_SUM = 9 * N_DIGITS                     # 36: blind guesses are drawn from 0..36
 MAX_NEW = 10                               # an answer is cut after so many tokens
-
-# '17.' or '8,10,17.': any count of 'number,' and then the last number, caught in a group, and a dot. [0-9] rather than
-# \d, which also matches the digits of other scripts; fullmatch rather than ^...$, since $ also matches before '\n'.
-ANSWER = re.compile(r"(?:[0-9]+,)*([0-9]+)\.")
 
 
 # ── text ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -46,17 +40,6 @@ def encode(text: str) -> list[int]:
 def decode(ids) -> str:
     """The text of token ids (a list or a tensor of one dimension)."""
     return "".join(VOCAB[int(i)] for i in ids)
-
-
-def rule_reward(prompt: str, completion: str) -> float:
-    """1.0 when the format is right and the last number is the sum of the prompt's digits, else 0.0.
-
-    The rule reward of R1-Zero in miniature (DeepSeek-R1, arXiv:2501.12948, section 2.2.2): nothing is paid for length or
-    for reasoning. Numbers are compared as text, so that no completion, however long, can make it raise or stall.
-    """
-    match = ANSWER.fullmatch(completion)
-    right = str(sum(int(c) for c in prompt[:N_DIGITS]))
-    return float(match is not None and (match.group(1).lstrip("0") or "0") == right)
 
 
 # ── batches ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -99,28 +82,6 @@ def _squeeze(prompts, cells, written):
     rows, columns = written.nonzero(as_tuple=True)
     lines[rows, width - 1 + written.cumsum(1)[rows, columns]] = cells[rows, columns]
     return lines, width + written.sum(1)
-
-
-def rule_rewards(digits: torch.Tensor, answers: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """`rule_reward` for a batch: digits [N, 4], answers [N, T] token ids, lengths [N] -> rewards [N], float32.
-
-    Reads all answers at once, a column at a time, with three facts a row: the number so far, whether a digit stands
-    right before, whether the format still holds.
-    """
-    number = torch.zeros(len(answers), dtype=torch.long)
-    digit_before = torch.zeros(len(answers), dtype=torch.bool)
-    valid = torch.ones(len(answers), dtype=torch.bool)
-    for t, token in enumerate(answers.T):
-        reading = t < lengths
-        is_digit = token < 10
-        last = t == lengths - 1
-        good = is_digit & ~last | digit_before & torch.where(last, token == DOT, token == COMMA)
-        # a number that is already too large stays so: clamping keeps any count of digits from overflowing
-        grown = (torch.where(digit_before, number * 10, 0) + token).clamp(max=10 * MAX_SUM)
-        number = torch.where(reading & is_digit, grown, number)
-        digit_before = is_digit
-        valid &= good | ~reading
-    return (valid & (lengths > 0) & (number == digits.sum(1))).float()
 
 
 def has_steps(answers: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:

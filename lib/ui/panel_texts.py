@@ -8,7 +8,8 @@ import torch
 from lib.i18n import tr
 from lib.toy.experiment import Result, Settings
 from lib.toy.policy import TinyLM, sample
-from lib.toy.task import answer_texts, make_prompt, prompt_tokens, random_digits, rule_reward
+from lib.toy.reward import rule_reward
+from lib.toy.task import answer_texts, make_prompt, prompt_tokens, random_digits
 
 SAMPLES, SAMPLES_SEED = 6, 7
 STYLE = """<style>

@@ -8,7 +8,8 @@ from lib.i18n import tr
 from lib.toy.evaluate import Evaluation
 from lib.toy.grpo import group_advantages, kl_k3
 from lib.toy.policy import TinyLM
-from lib.toy.task import ANSWER, N_DIGITS, answer_texts, decode, rule_reward
+from lib.toy.reward import ANSWER, rule_reward
+from lib.toy.task import N_DIGITS, answer_texts, decode
 from lib.ui.cells import table
 
 

@@ -53,7 +53,7 @@ import re
 
 import torch
 
-from lib.toy import policy, task
+from lib.toy import policy, reward, task
 from lib.toy.base import load_base
 from lib.toy.evaluate import evaluate, pass_at_k
 from lib.ui import figures, tables
@@ -318,8 +318,8 @@ The format rests on one regular expression.
 """
 
 # %%
-print(task.ANSWER.pattern)
-source(task.rule_reward)
+print(reward.ANSWER.pattern)
+source(reward.rule_reward)
 
 # %% [markdown] tags=["ru"]
 r"""
@@ -354,7 +354,7 @@ careless = re.compile(r"^(?:\d+,)*(\d+)\.$")
 tricks = ["17.\n", "١٧."]
 assert int("١٧") == 17   # and int would take it for the right sum
 table(["", r"`re.match(r'^(?:\d+,)*(\d+)\.$')`", "`ANSWER.fullmatch`"],
-      [[f"`{text!r}`", bool(careless.match(text)), bool(task.ANSWER.fullmatch(text))] for text in tricks])
+      [[f"`{text!r}`", bool(careless.match(text)), bool(reward.ANSWER.fullmatch(text))] for text in tricks])
 
 # %% [markdown] tags=["ru"]
 r"""
@@ -399,7 +399,7 @@ r"""
 # %%
 digits = task.random_digits(400, rng)
 answers = policy.sample(base, task.prompt_tokens(digits), 64, rng)
-rewards = task.rule_rewards(digits.repeat_interleave(64, 0), answers.tokens, answers.lengths)
+rewards = reward.rule_rewards(digits.repeat_interleave(64, 0), answers.tokens, answers.lengths)
 steps = task.has_steps(answers.tokens, answers.lengths)
 assert 0.2 < steps.float().mean() < 0.4   # near p_cot
 assert abs(rewards[~steps].mean() - 1 / 37) < 0.01

@@ -54,7 +54,7 @@ from lib.i18n import tr
 from lib.progress import bar
 from lib.runlog.names import label
 from lib.runlog.plot import curves
-from lib.toy import grpo, policy, task
+from lib.toy import grpo, policy, reward, task
 from lib.toy.base import load_base
 from lib.toy.evaluate import evaluate, pass_at_k
 from lib.toy.experiment import Run, Settings
@@ -799,7 +799,7 @@ def answered(model, n=400, samples=64):
     rng = torch.Generator().manual_seed(123)
     digits = task.random_digits(n, rng)
     answers = policy.sample(model, task.prompt_tokens(digits), samples, rng)
-    rewards = task.rule_rewards(digits.repeat_interleave(samples, 0), answers.tokens, answers.lengths)
+    rewards = reward.rule_rewards(digits.repeat_interleave(samples, 0), answers.tokens, answers.lengths)
     return rewards, task.has_steps(answers.tokens, answers.lengths), answers.lengths
 
 

@@ -9,7 +9,8 @@ import torch
 
 from lib.toy.evaluate import Interval, evaluate, mean_interval, pass_at_k
 from lib.toy.policy import sample
-from lib.toy.task import answer_texts, make_prompt, prompt_tokens, random_digits, rule_reward
+from lib.toy.reward import rule_reward
+from lib.toy.task import answer_texts, make_prompt, prompt_tokens, random_digits
 
 
 def check_pass_at_k(estimate):

@@ -23,7 +23,8 @@ from lib.toy.grpo import (
     rollout,
     token_weights,
 )
-from lib.toy.task import DOT, EQUALS, MAX_NEW, answer_mask, answer_texts, make_prompt, rule_reward
+from lib.toy.reward import rule_reward
+from lib.toy.task import DOT, EQUALS, MAX_NEW, answer_mask, answer_texts, make_prompt
 
 
 def close(actual, expected, atol=1e-6):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom, chisquare
 
 from lib.toy import task
+from lib.toy.reward import ANSWER, rule_reward, rule_rewards
 from lib.toy.task import (
-    ANSWER,
     COMMA,
     DOT,
     MAX_NEW,
@@ -30,8 +30,6 @@ from lib.toy.task import (
     make_prompt,
     prompt_tokens,
     random_digits,
-    rule_reward,
-    rule_rewards,
 )
 
 # ── the reward of one text ────────────────────────────────────────────────────────────────────────────────────────────

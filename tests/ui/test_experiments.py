@@ -7,7 +7,8 @@ import torch
 from lib.toy import table
 from lib.toy.base import load_base
 from lib.toy.grpo import rollout
-from lib.toy.task import corpus, decode, rule_reward
+from lib.toy.reward import rule_reward
+from lib.toy.task import corpus, decode
 from lib.ui.experiments import SINGLE_RUNS, anecdotes, frame, stepwise_odds, trend
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 from lib.toy.base import load_base
 from lib.toy.evaluate import evaluate
 from lib.toy.experiment import Run, Settings
-from lib.toy.task import rule_reward
+from lib.toy.reward import rule_reward
 from lib.ui import panel as panel_module
 from lib.ui.panel import Panel
 from lib.ui.panel_texts import differences

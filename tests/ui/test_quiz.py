@@ -24,7 +24,7 @@ from lib.countdown.rewards import check_expression, compute_score, correctness_r
 from lib.countdown.tasks import make_countdown, task_key
 from lib.toy.evaluate import pass_at_k
 from lib.toy.grpo import clipped_objective, group_advantages, length_bonus, token_weights
-from lib.toy.task import ANSWER, rule_reward
+from lib.toy.reward import ANSWER, rule_reward
 from lib.ui import quiz, quizzes
 from lib.ui.reward_design import form_earnings, race
 
