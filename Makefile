@@ -3,6 +3,7 @@
 #   make lab         open the course in JupyterLab          make toy        the toy run from the command line
 #   make test        all tests                              make bench      time the toy's phases and the reward
 #   make lint        ruff                                   make notebooks  build and execute the lessons
+#   make homework    open s6-hw02-grpo in JupyterLab        make check      grade it
 #
 # On Linux, plain pip takes the CUDA build of torch (several GB). The CPU build: make lab TORCH_INDEX=<wheel index>,
 # with the address that pytorch.org/get-started shows for 'Pip, CPU' after --index-url.
@@ -20,13 +21,19 @@ endif
 RUN := $(BIN)/python
 PIP := $(RUN) -m pip --disable-pip-version-check install --quiet
 
-.PHONY: lab test toy notebooks bench lint bases table clean
+.PHONY: lab homework check test toy notebooks assignments bench lint bases table clean
 .DELETE_ON_ERROR:
 
 # Trusting the course's notebooks lets the quizzes stored in them show without running a cell.
 lab: $(VENV)/.cpu
 	@$(RUN) -m jupyter trust notebooks/en/*.ipynb notebooks/ru/*.ipynb >/dev/null
 	$(RUN) -m jupyter lab --notebook-dir=notebooks $(ARGS)
+
+homework: $(VENV)/.cpu
+	$(RUN) -m jupyter lab --notebook-dir=. homework/s6-hw02-grpo/homework.ipynb $(ARGS)
+
+check: $(VENV)/.cpu
+	$(RUN) homework/check.py s6-hw02-grpo $(ARGS)
 
 toy: $(VENV)/.cpu
 	$(RUN) -m lib.toy --plot $(ARGS)
@@ -39,6 +46,9 @@ lint: $(VENV)/.dev
 
 notebooks: $(VENV)/.dev
 	$(RUN) -m notebooks.build $(ARGS)
+
+assignments: $(VENV)/.dev
+	$(RUN) homework/build.py $(ARGS)
 
 bench: $(VENV)/.cpu
 	$(RUN) -m lib.toy.bench

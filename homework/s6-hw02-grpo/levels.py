@@ -578,6 +578,6 @@ def levels() -> list[Level]:
                ru="compare: для каждого seed своя копия базы для каждого алгоритма, и оба останавливаются на одном числе "
                   "сэмплированных ответов (отброшенные считаются). Передайте max_rounds=min(8, сколько раундов осталось). Интервал — "
                   "t-интервал по seed."),
-        ), tr(en="notebooks/en/03_experiments.ipynb", ru="notebooks/ru/03_experiments.ipynb"),
+        ), tr(en="notebooks/en/03_experiments.ipynb, sections 2 and 4", ru="notebooks/ru/03_experiments.ipynb, разделы 2 и 4"),
             ("1", "2", "3", "4", "5", "6", "7"), slow=True),
     ]

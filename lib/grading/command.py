@@ -42,14 +42,16 @@ def parser() -> cli.Parser:
     p.add_argument("--watch", action="store_true", help=tr(
         en="grade again whenever the file is saved, until Ctrl-C", ru="проверять после каждого сохранения, до Ctrl-C"))
     p.add_argument("--submission", metavar="FILE", help=tr(
-        en="an .ipynb or .py file (default: the homework's own notebook)", ru="файл .ipynb или .py (по умолчанию ноутбук работы)"))
+        en="an .ipynb or .py file (default: the homework's own notebook)",
+        ru="файл .ipynb или .py (по умолчанию блокнот работы)"))
     p.add_argument("--submitted", metavar="DIR", help=tr(
-        en="a folder of submissions: DIR/STUDENT/HOMEWORK/*.ipynb as nbgrader collects them, DIR/STUDENT/*.ipynb or DIR/*.ipynb",
+        en="a folder of submissions: DIR/STUDENT/HOMEWORK/*.ipynb, nbgrader's layout, DIR/STUDENT/*.ipynb or DIR/*.ipynb",
         ru="папка с работами: DIR/СТУДЕНТ/РАБОТА/*.ipynb, как их собирает nbgrader, DIR/СТУДЕНТ/*.ipynb или DIR/*.ipynb"))
     p.add_argument("--jobs", type=int, metavar="N", default=max(1, (os.cpu_count() or 2) // 2), help=tr(
         en="submissions at the same time", ru="сколько работ проверять одновременно"))
     p.add_argument("--gradebook", metavar="FILE", help=tr(
-        en="write the marks of --submitted into nbgrader's gradebook", ru="записать баллы из --submitted в gradebook nbgrader"))
+        en="write the marks of --submitted into nbgrader's gradebook",
+        ru="записать баллы из --submitted в gradebook nbgrader"))
     p.add_argument("--isolation", choices=ISOLATIONS, default="auto", help=tr(
         en="where the student's code runs; auto takes bwrap where it can be had",
         ru="где выполняется код студента; auto берёт bwrap, если он есть"))
@@ -101,7 +103,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _broken(options, isolation, error) -> int:
-    report = Report(options.homework, options.submission or "", options.seed, isolation, error=error, student=options.student)
+    report = Report(options.homework, options.submission or "", options.seed, isolation, error=error,
+                    student=options.student)
     with contextlib.suppress(OSError):
         _write(options, [report], batch=bool(options.submitted))
     print(error, file=sys.stderr)
@@ -119,7 +122,8 @@ def _writable(options) -> None:
 def _write(options, found: list[Report], batch: bool = False) -> None:
     """All reports that were asked for; one that only says that the grading broke leaves an earlier one where it is."""
     broken = all(report.error for report in found)
-    for path, text in ((options.json, lambda: reports.as_json(found, batch)), (options.junit, lambda: reports.as_junit(found)),
+    for path, text in ((options.json, lambda: reports.as_json(found, batch)),
+                       (options.junit, lambda: reports.as_junit(found)),
                        (options.summary, lambda: reports.as_markdown(found))):
         if path:
             reports.write(path, text(), keep_earlier=broken)
@@ -129,8 +133,9 @@ def _once(module, path: Path, isolation: str, options) -> int:
     cells = read(path)
     last = None
     with bar(title="", total=len(find_levels(module.levels(), options.level))) as progress:
-        for report in grade(options.homework, cells, module=module, isolation=isolation, seed=options.seed, asked=options.level,
-                            patience=options.patience, submission=str(path), said=progress.set_description_str):
+        for report in grade(options.homework, cells, module=module, isolation=isolation, seed=options.seed,
+                            asked=options.level, patience=options.patience, submission=str(path),
+                            said=progress.set_description_str):
             last = report
             level = report.levels[-1]
             progress.write(reports.one_line(level))
@@ -210,9 +215,9 @@ def find_submissions(folder: Path, homework: str) -> list[tuple[str, Path | str]
             elif files:
                 names = ", ".join(file.name for file in files[:5])
                 found.append((entry.name, tr(en=f"several notebooks and none is {NOTEBOOK}: {names}",
-                                             ru=f"несколько ноутбуков, и ни один не {NOTEBOOK}: {names}")))
+                                             ru=f"несколько блокнотов, и ни один не {NOTEBOOK}: {names}")))
             else:
-                found.append((entry.name, tr(en=f"no notebook in {inner}", ru=f"в {inner} нет ноутбука")))
+                found.append((entry.name, tr(en=f"no notebook in {inner}", ru=f"в {inner} нет блокнота")))
     if not found:
         raise ValueError(tr(en=f"there are no submissions in {folder}", ru=f"в {folder} нет работ"))
     return found
@@ -240,7 +245,8 @@ def _batch(options) -> int:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         finally:
-            _write(options, [found[student] for student, _ in submissions if student in found], batch=True) if found else None
+            if found:
+                _write(options, [found[student] for student, _ in submissions if student in found], batch=True)
     if any(report.error for report in found.values()):
         return 2
     return 0 if all(report.passed for report in found.values()) else 1
@@ -254,8 +260,9 @@ def _grade_apart(student: str, file: Path | str, isolation: str, options) -> Rep
         return report
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "report.json"
-        command = [sys.executable, str(HOMEWORK / "check.py"), options.homework, "--submission", str(file), "--isolation", isolation,
-                   "--seed", str(options.seed), "--patience", str(options.patience), "--json", str(result), "--student", student]
+        command = [sys.executable, str(HOMEWORK / "check.py"), options.homework, f"--submission={file}",
+                   "--isolation", isolation, "--seed", str(options.seed), "--patience", str(options.patience),
+                   "--json", str(result), f"--student={student}"]
         if options.level:
             command += ["--level", *options.level]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
@@ -292,8 +299,8 @@ def _from_dict(data: dict) -> Report:
 
     levels = [Result(level["id"], level["title"], level["status"], level["points"], level["max_points"], level["message"],
                      level["mistake"], level["seconds"], parts=level["parts"]) for level in data["levels"]]
-    return Report(data["homework"], data["submission"], data["seed"], data["isolation"], levels, data["notes"], data["error"],
-                  data["student"])
+    return Report(data["homework"], data["submission"], data["seed"], data["isolation"], levels, data["notes"],
+                  data["error"], data["student"])
 
 
 def _check_gradebook(options) -> None:

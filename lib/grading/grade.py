@@ -80,7 +80,8 @@ def find_levels(levels: list[Level], asked: Iterable[str]) -> list[Level]:
 class Isolated:
     """The student's notebook in a worker, started again whenever it is gone. Cells that are slow or deadly are left out."""
 
-    def __init__(self, cells: list[Cell], homework: ModuleType, isolation: str, patience: float, said: Callable[[str], None]):
+    def __init__(self, cells: list[Cell], homework: ModuleType, isolation: str, patience: float,
+                 said: Callable[[str], None]):
         self.cells, self.isolation, self.patience, self.said = cells, isolation, patience, said
         self.provides, self.driver = homework.PROVIDES, Path(homework.DRIVER).read_text(encoding="utf-8")
         self.notes: list[str] = []
@@ -100,7 +101,8 @@ class Isolated:
             worker = self._ready()
         except Died:
             raise Wrong(tr(en="the notebook's cells cannot be run: each start ends in a dead worker",
-                           ru="ячейки ноутбука не выполняются: рабочий процесс погибает при каждом запуске"), "died") from None
+                           ru="ячейки блокнота не выполняются: рабочий процесс погибает при каждом запуске"),
+                        "died") from None
         try:
             return worker.request(header, tensors, seconds, answer_question)
         except Died as died:
@@ -111,8 +113,8 @@ class Isolated:
     @staticmethod
     def _say(died: Died, shown: str, seconds: float) -> str:
         if died.why == "timeout":
-            return tr(en=f"{shown} did not return within {seconds:g} s: an endless loop? (--patience 3 gives it three times as long)",
-                      ru=f"{shown}: нет ответа за {seconds:g} с. Бесконечный цикл? (--patience 3 даст втрое больше)")
+            return tr(en=f"{shown} did not return within {seconds:g} s: an endless loop? (--patience 3 gives it longer)",
+                      ru=f"{shown}: нет ответа за {seconds:g} с. Бесконечный цикл? (--patience 3 даст больше)")
         if died.why == "large":
             return tr(en=f"{shown} returned more data than a level can use",
                       ru=f"{shown}: вернулось больше данных, чем нужно уровню")
@@ -159,16 +161,17 @@ class Isolated:
         seconds = CELL_SECONDS * self.patience
         self.said(tr(en=f"cell {cell.number}", ru=f"ячейка {cell.number}"))
         try:
-            answer, _ = self._worker.request({"do": "cell", "name": f"<cell {cell.number}>", "source": cell.source}, {}, seconds)
+            request = {"do": "cell", "name": f"<cell {cell.number}>", "source": cell.source}
+            answer, _ = self._worker.request(request, {}, seconds)
         except Died as died:
             self._bad.add(cell.number)
             number = cell.number
-            self.notes.append(
-                tr(en=f"cell {number} took longer than {seconds:g} s and was left out",
-                   ru=f"ячейка {number}: дольше {seconds:g} с, пропущена")
-                if died.why == "timeout" else
-                tr(en=f"cell {number} ended the process and was left out",
-                   ru=f"ячейка {number} завершила процесс и пропущена"))
+            if died.why == "timeout":
+                self.notes.append(tr(en=f"cell {number} took longer than {seconds:g} s and was left out",
+                                     ru=f"ячейка {number}: дольше {seconds:g} с, пропущена"))
+            else:
+                self.notes.append(tr(en=f"cell {number} ended the process and was left out",
+                                     ru=f"ячейка {number} завершила процесс и пропущена"))
             return None
         number = cell.number
         if first and isinstance(answer.get("left_out"), list):

@@ -141,7 +141,7 @@ def raise_error(answer: dict, name: str, shown: str) -> None:
     if kind == "missing":
         missing = message or name
         raise Wrong(tr(en=f"{missing} is not in the notebook: the function must have exactly this name",
-                       ru=f"в ноутбуке нет {missing}: функция должна называться именно так"), "missing")
+                       ru=f"в блокноте нет {missing}: функция должна называться именно так"), "missing")
     if kind == "NotImplementedError":
         raise Wrong(tr(en=f"{name} is not written yet", ru=f"{name} ещё не написана"), "unsolved")
     said = f"{kind}: {message}" if message else kind

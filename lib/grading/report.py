@@ -90,7 +90,9 @@ def as_markdown(reports: list[Report]) -> str:
         if report.levels:
             lines += [tr(en="| | level | points | |", ru="| | уровень | баллы | |"), "|---|---|---|---|"]
         for level in report.levels:
-            lines.append(f"| {MARKS[level.status]} | {level.id}. {_cell(level.title)} | {level.points} / {level.max_points} | {_cell(level.message)} |")
+            cells = (MARKS[level.status], f"{level.id}. {_cell(level.title)}", f"{level.points} / {level.max_points}",
+                     _cell(level.message))
+            lines.append("| " + " | ".join(cells) + " |")
         lines += ["", *(f"- {_cell(note)}" for note in report.notes), "",
                   tr(en=f"seed {report.seed}, isolation {report.isolation}",
                      ru=f"seed {report.seed}, изоляция {report.isolation}"), ""]

@@ -52,7 +52,7 @@ def _code(path: Path, text: str) -> list[str]:
         notebook = None
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells", notebook.get("worksheets")), list):
         raise ValueError(tr(en=f"{path} is not a notebook: its JSON cannot be read. Open it in JupyterLab and save it again",
-                            ru=f"{path} — не ноутбук: JSON не читается. Откройте его в JupyterLab и сохраните заново"))
+                            ru=f"{path} — не блокнот: JSON не читается. Откройте его в JupyterLab и сохраните заново"))
     cells = notebook.get("cells")
     if not isinstance(cells, list):
         sheets = [sheet for sheet in notebook["worksheets"] if isinstance(sheet, dict)]
