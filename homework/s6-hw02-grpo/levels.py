@@ -214,8 +214,9 @@ def advantage_mistakes():
 def check_group_advantages(student, rng):
     g = generator(rng)
     # float32 leaves 3e-8 between 0.3 and the mean of 0.3s, which eps = 1e-4 makes 3e-4: hence atol for real rewards
-    ones = [1.0] + [0.0] * rng.randint(2, 3)
-    small = torch.tensor([ones, [0.0, 1.0, 1.0] + [1.0] * (len(ones) - 3)])
+    size = rng.randint(3, 4)
+    few, many = rng.randrange(size), rng.randrange(size)
+    small = torch.tensor([[float(i == few) for i in range(size)], [float(i != many) for i in range(size)]])
     rounds = [(small, {}), (torch.tensor([[0.0] * 4, [1.0] * 4, [1.0, 0.0, 0.0, 0.0]]), {}),
               ((torch.rand(rng.randint(5, 9), 8, generator=g) < 0.4).float(), {}),
               (rounded(torch.rand(4, rng.randint(5, 7), generator=g)) + torch.tensor([[0.0], [1.0], [-2.0], [0.2]]), {}),

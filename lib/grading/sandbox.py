@@ -121,7 +121,8 @@ class Worker:
             shutil.copyfile((ROOT if name in OWN else root) / name, view / name)
         environment = {"PYTHONPATH": str(view), "HOME": str(folder), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1",
                        "MPLBACKEND": "agg", "MPLCONFIGDIR": str(folder), "COURSE_LANG": language(), "PATH": os.defpath,
-                       "GRPO_COURSE_GRADING": "1", "PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "OMP_NUM_THREADS": "2"}
+                       "GRPO_COURSE_GRADING": "1", "PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1",
+                       "OMP_NUM_THREADS": "2"}
         command = [sys.executable, "-c", "from lib.grading import worker; worker.main()"]
         if isolation == "bwrap":
             environment |= {"HOME": "/tmp", "TMPDIR": "/tmp", "MPLCONFIGDIR": "/tmp", "PYTHONPATH": "/course"}
