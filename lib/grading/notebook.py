@@ -7,13 +7,15 @@
 Quick and on the learner's own objects; the mark comes from check.py, which runs the code in a process of its own.
 """
 import os
+import textwrap
 
 
 class NotPassed(AssertionError):
     """A level that is not passed. Jupyter shows its sentence without the path through the grader's code."""
 
     def _render_traceback_(self):
-        return [f"✗ {self}"]
+        # Jupyter breaks long lines of an error anywhere, also inside a word
+        return [part for line in f"✗ {self}".splitlines() for part in textwrap.wrap(line, 96, break_long_words=False) or [""]]
 
 
 def checker(homework: str):
