@@ -9,7 +9,14 @@ import sys
 from pathlib import Path
 
 import nbformat
-from nbgrader.preprocessors import CheckCellMetadata, ClearHiddenTests, ClearOutput, ClearSolutions, LockCells
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    ClearHiddenTests,
+    ClearOutput,
+    ClearSolutions,
+    ComputeChecksums,
+    LockCells,
+)
 from traitlets.config import PyFileConfigLoader
 
 HOMEWORK = Path(__file__).parent
@@ -20,7 +27,7 @@ def student_notebook(master: Path) -> nbformat.NotebookNode:
     """The master without its solutions; the cells that are given are locked."""
     settings = PyFileConfigLoader("nbgrader_config.py", str(HOMEWORK)).load_config()
     notebook = nbformat.read(master, as_version=4)
-    for step in (LockCells, ClearSolutions, ClearOutput, CheckCellMetadata, ClearHiddenTests):
+    for step in (LockCells, ClearSolutions, ClearOutput, CheckCellMetadata, ClearHiddenTests, ComputeChecksums):
         notebook, _ = step(config=settings).preprocess(notebook, {})
     return notebook
 

@@ -15,7 +15,8 @@ class NotPassed(AssertionError):
 
     def _render_traceback_(self):
         # Jupyter breaks long lines of an error anywhere, also inside a word
-        return [part for line in f"✗ {self}".splitlines() for part in textwrap.wrap(line, 96, break_long_words=False) or [""]]
+        wrap = textwrap.TextWrapper(96, break_long_words=False).wrap
+        return [part for line in f"✗ {self}".splitlines() for part in wrap(line) or [""]]
 
 
 def checker(homework: str):
