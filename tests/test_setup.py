@@ -43,9 +43,29 @@ def test_every_requirement_is_pinned(name):
 
 def test_the_course_imports_without_what_only_developers_install():
     """Every third-party import of lib is in requirements-cpu.txt or installed by what is."""
-    hidden = ["jupytext", "nbclient", "nbconvert", "pytest", "hypothesis", "playwright", "datasets", "pyarrow"]
+    hidden = ["jupytext", "nbclient", "nbconvert", "pytest", "hypothesis", "playwright", "datasets", "pyarrow",
+              "nbgrader", "sqlalchemy"]
     code = (f"import sys; sys.modules.update(dict.fromkeys({hidden}))\n"   # None: an import of it fails
             "import lib.toy.__main__, lib.toy.bench, lib.toy.table, lib.runlog.plot, lib.toy.base\n"
-            "import lib.countdown.bench, lib.countdown.cage, lib.countdown.battery, lib.countdown.explain")
+            "import lib.countdown.bench, lib.countdown.cage, lib.countdown.battery, lib.countdown.explain\n"
+            "import lib.grading.command, lib.grading.gradebook, lib.grading.notebook")
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_grader_starts_at_once():
+    """Neither torch nor a homework is imported before it is needed: a wrong flag is told in a moment."""
+    code = "import sys, lib.grading.command; assert not {'torch', 'numpy', 'nbgrader', 'IPython'} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_graded_code_finds_no_other_course_files_than_it_is_given():
+    """The grader's own files for the worker import nothing of the course but each other."""
+    from lib.grading.sandbox import OWN
+
+    for name in OWN:
+        for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
+            if match := re.match(r"\s*from (lib[\w.]*) import (\w+)", line):
+                module = f"{match[1]}.{match[2]}".replace(".", "/") + ".py"
+                assert module in OWN or name == "lib/grading/notebook.py", line

@@ -236,6 +236,15 @@ class Checker:
                 points[part.function] = 0
                 messages.append(wrong.message)
                 mistake, output = mistake or wrong.mistake, output or self.output()
+            except Exception as error:  # noqa: BLE001 - a value made to break the check must not break the other levels
+                points[part.function] = 0
+                kind = f"{type(error).__name__}: {error}"[:300]
+                messages.append(tr(
+                    en=f"{part.function} returned something that the check could not judge ({kind}). If it looks right to "
+                       f"you, show it to your teacher",
+                    ru=f"{part.function}: проверка не смогла оценить результат ({kind}). Если он кажется вам верным, "
+                       f"покажите его преподавателю"))
+                mistake = mistake or "not_judged"
         earned = sum(points.values())
         status = "passed" if earned == level.points else "failed"
         if status == "failed" and mistake != "unsolved" and (missing := self._missing(level)):

@@ -43,7 +43,7 @@ def mean_per_answer(x, mask):                 # right in the last place only is 
 
 
 def test_one_level_that_hangs_eats_or_exits_costs_that_level_and_says_so(submit, reference):
-    """nbgrader#427, #1429, #1033, cocalc#4951, otter-grader#469, #813, check50#181, #274; credit with a reason: nbgrader#1399."""
+    """nbgrader#427, #1429, #1033, #1399 (credit and a reason), cocalc#4951, otter-grader#469, #813, check50#181, #274."""
     code, report, _ = submit(reference + HANGS_EATS_AND_EXITS, "--level", *QUICK, "--patience", "0.25")
     assert code == 1
     assert marks(report) == {**FULL, "3": 0, "4": 0, "5": 0, "6": 5}
