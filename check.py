@@ -3,4 +3,4 @@ import runpy
 from pathlib import Path
 
 if __name__ == "__main__":
-    runpy.run_path(str(Path(__file__).parent / "homework" / "check.py"), run_name="__main__")
+    runpy.run_path(str(Path(__file__).resolve().parent / "homework" / "check.py"), run_name="__main__")

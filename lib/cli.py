@@ -15,6 +15,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options):
         super().__init__(allow_abbrev=False, formatter_class=_Help, add_help=False, **options)
         self._optionals.title = tr(en="options", ru="параметры")
+        self._positionals.title = tr(en="arguments", ru="аргументы")
         self.add_argument("-h", "--help", action="help", help=tr(en="show this text", ru="показать эту справку"))
 
     def error(self, message: str) -> NoReturn:
@@ -25,7 +26,7 @@ class _Help(argparse.HelpFormatter):
     """Names the default of every option that takes a value and has one."""
 
     def _get_help_string(self, action):
-        if action.nargs == 0 or action.default in (None, argparse.SUPPRESS):
+        if action.nargs == 0 or action.default in (None, "", argparse.SUPPRESS) or action.default == []:
             return action.help
         return action.help + tr(en=" (default: %(default)s)", ru=" (по умолчанию: %(default)s)")
 
@@ -40,7 +41,7 @@ def _russian(message: str) -> str:
         (r"invalid int value: ", "нужно целое число, получено "),
         (r"invalid float value: ", "нужно число, получено "),
         (r"invalid choice: (.+) \(choose from (.+)\)", r"\1 не подходит, выберите из \2"),
-        (r"expected one argument", "нужно значение"),
+        (r"expected (one|at least one) argument", "нужно значение"),
         (r"unrecognized arguments: ", "нет таких параметров: "),
         (r"the following arguments are required: ", "не хватает параметров: "),
     ):

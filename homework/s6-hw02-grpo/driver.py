@@ -2,8 +2,10 @@
 
 `student.f` is the student's function f; `student.ask(name, value)` is answered by the grader.
 """
-import copy
+import contextlib
 import functools
+import inspect
+import types
 
 import torch
 from torch import nn
@@ -11,7 +13,7 @@ from torch import nn
 from lib.toy import policy as toy_policy
 from lib.toy.policy import TinyLM
 
-COUNT = {"answers": 0, "during": None}
+COUNT = {"answers": 0}
 _sample = toy_policy.sample
 
 
@@ -40,15 +42,18 @@ def optimizer_for(model: nn.Module, name: str, lr: float):
 
 
 def train(student, weights, reference_weights, prompts, group_size, beta, optimizer_name, lr):
-    """One grpo_step for each batch of prompts [steps, B, 6]; returns the weights of both models and what the steps said."""
+    """One grpo_step for each batch of prompts [steps, B, 6]; returns all weights and what the steps said."""
     policy, reference = load(weights), load(reference_weights).requires_grad_(False)
     optimizer = optimizer_for(policy, optimizer_name, lr)
-    rows = [student.grpo_step(policy, reference, optimizer, batch, group_size, beta) for batch in prompts]
-    return {"policy": state(policy), "reference": state(reference), "rows": rows}
+    rows = []
+    for batch in prompts:
+        before = state(policy)
+        rows.append(student.grpo_step(policy, reference, optimizer, batch, group_size, beta))
+    return {"policy": state(policy), "before_last": before, "reference": state(reference), "rows": rows}
 
 
 def train_dapo(student, weights, steps, batch_size, group_size, max_rounds, optimizer_name, lr):
-    """`steps` calls of dapo_step, whose prompts are given out by the grader."""
+    """`steps` calls of dapo_step, whose prompts are given out by the grader; returns the weights before the last one, too."""
     policy = load(weights)
     optimizer = optimizer_for(policy, optimizer_name, lr)
 
@@ -58,34 +63,92 @@ def train_dapo(student, weights, steps, batch_size, group_size, max_rounds, opti
     rows = []
     for step in range(steps):
         student.ask("step", step)
+        before = state(policy)
         rows.append(student.dapo_step(policy, optimizer, next_prompts, batch_size, group_size, max_rounds=max_rounds))
-    return {"policy": state(policy), "rows": rows}
+    return {"policy": state(policy), "before_last": before, "rows": rows}
+
+
+class Watch:
+    """Looks on while compare trains: how many answers each run of an algorithm samples, where it begins and ends."""
+
+    def __init__(self, function):
+        self.function, self.runs = function, []
+
+    def __call__(self, *arguments, **options):
+        models = _models(inspect.signature(self.function).bind(*arguments, **options).arguments.values())
+        run, before = self._run(*models), COUNT["answers"]
+        try:
+            return self.function(*arguments, **options)
+        finally:
+            run["answers"] += COUNT["answers"] - before
+            run["end"] = state(run["model"])
+            run["reference_moved"] |= not all(map(same, models[1:], run["references"]))
+
+    def _run(self, policy, *references):
+        """The run that goes on with this policy: the same object, and as the last step left it. Else it is a new one."""
+        now = state(policy)
+        for run in self.runs:
+            if run["model"] is policy and equal(run["end"], now):
+                return run
+        self.runs.append({"model": policy, "start": now, "end": now, "answers": 0, "reference_moved": False,
+                          "references": [state(model) for model in references]})
+        return self.runs[-1]
+
+
+def _models(values) -> list[nn.Module]:
+    """The policy, and after it GRPO's reference, in the order of a function's parameters, whatever these are called."""
+    found = []
+    for value in values:
+        if isinstance(value, nn.Module):
+            found.append(value)
+        elif isinstance(value, tuple | dict):      # *args, **kwargs
+            found += _models(value.values() if isinstance(value, dict) else value)
+    return found
+
+
+def equal(a: dict, b: dict) -> bool:
+    return all(torch.equal(a[name], b[name]) for name in a)
+
+
+def same(model, weights) -> bool:
+    return equal(weights, state(model))
+
+
+@contextlib.contextmanager
+def watched(student, names):
+    """The notebook's functions of these names are watched, through whatever name or table they are called."""
+    watches = {}
+    with contextlib.ExitStack() as undo:
+        for name in names:
+            function = getattr(student, name)
+            if isinstance(function, types.FunctionType) and not function.__closure__:
+                # The object stays, so that every reference to it is watched; what it did lives on in a copy.
+                watches[name] = Watch(_copy(function))
+                hook = f"_watched_{name}"
+                function.__globals__[hook] = watches[name]
+                undo.callback(function.__globals__.pop, hook, None)
+                for attribute in ("__defaults__", "__kwdefaults__", "__code__"):
+                    undo.callback(setattr, function, attribute, getattr(function, attribute))
+                function.__defaults__ = function.__kwdefaults__ = None
+                function.__code__ = compile(f"lambda *a, **k: {hook}(*a, **k)", "driver", "eval").co_consts[0]
+            else:
+                watches[name] = Watch(function)
+                student.replace(name, watches[name])
+                undo.callback(student.replace, name, function)
+        yield watches
+
+
+def _copy(function):
+    copied = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
+    copied.__kwdefaults__ = function.__kwdefaults__
+    return copied
 
 
 def compare(student, seeds):
     """The student's compare(seeds), with the answers that each algorithm sampled and the models that it left behind."""
-    runs = {"grpo": [], "dapo": []}
-    names = {"grpo": "grpo_step", "dapo": "dapo_step"}
-    own = {name: getattr(student, function) for name, function in names.items()}
-
-    def watch(name):
-        @functools.wraps(own[name])
-        def step(policy, *arguments, **options):
-            if not runs[name] or runs[name][-1]["model"] is not policy:
-                runs[name].append({"model": policy, "start": state(policy), "answers": 0})
-            before = COUNT["answers"]
-            try:
-                return own[name](policy, *arguments, **options)
-            finally:
-                runs[name][-1]["answers"] += COUNT["answers"] - before
-        return step
-
-    namespace = student.compare.__globals__
-    try:
-        namespace |= {function: watch(name) for name, function in names.items()}
+    with watched(student, ("grpo_step", "dapo_step")) as watches:
         result = student.compare(list(seeds))
-    finally:
-        namespace |= {function: own[name] for name, function in names.items()}
-    said = {name: [{"answers": run["answers"], "start": run["start"], "end": state(copy.deepcopy(run["model"]))}
-                   for run in found[:20]] for name, found in runs.items()}
-    return {"result": result, "runs": said}
+    keys = ("answers", "start", "end", "reference_moved")
+    runs = {name.removesuffix("_step"): [{key: run[key] for key in keys} for run in watch.runs[:20]]
+            for name, watch in watches.items()}
+    return {"result": result, "runs": runs}

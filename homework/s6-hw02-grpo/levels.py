@@ -30,9 +30,16 @@ def rounded(tensor: torch.Tensor, digits: int = 2) -> torch.Tensor:
 # ── 1. the reward ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def check_rule_reward(student, rng):
     for prompt, completion, right, mistake, says in reward_cases(rng):
-        inputs = {"prompt": prompt, "completion": completion}
-        value = student.call("rule_reward", inputs).value
         call = f"rule_reward({prompt!r}, {_cut(completion)})"
+        try:
+            value = student.call("rule_reward", {"prompt": prompt, "completion": completion}).value
+        except Wrong as wrong:
+            if wrong.mistake != "exception" or mistake not in ("empty", "long_number"):
+                raise
+            raise Wrong(f"{wrong.message}. {says}", mistake) from None
+        if value is None:
+            raise Wrong(tr(en=f"{call} returned None: is there a return on every path?",
+                           ru=f"{call}: вернулось None. Есть ли return на каждом пути?"), "type")
         if isinstance(value, torch.Tensor) and value.nelement() == 1:
             value = value.item()
         if not isinstance(value, bool | int | float):
@@ -61,7 +68,10 @@ def reward_cases(rng):
            tr(en="Only the last number is judged, the steps are not.", ru="Судят только последнее число, шаги — нет."))
     yield (prompt, f"0{total}.", 1.0, "leading_zero",
            tr(en="A leading zero leaves the number what it is.", ru="Ведущий ноль числа не меняет."))
-    yield "0000=", "0.", 1.0, "unpaid", right
+    yield ("0000=", "0.", 1.0, "lone_zero",
+           tr(en="0 + 0 + 0 + 0 is 0, and '0.' says so. Without its leading zeros a lone 0 is an empty text: lstrip('0') or '0'.",
+              ru="0 + 0 + 0 + 0 — это 0, и '0.' так и говорит. Без ведущих нулей от одинокого 0 остаётся пустая строка: "
+                 "lstrip('0') or '0'."))
     yield (prompt, f"{wrong}.", 0.0, "wrong_sum", tr(en="The last number is not the sum.", ru="Последнее число — не сумма."))
     yield (prompt, f"{a},{total},{wrong}.", 0.0, "any_number",
            tr(en="The right number stands there, but not last: whoever lists numbers would be paid.",
@@ -190,8 +200,9 @@ def advantage_mistakes():
                                   ru="eps стоит в знаменателе: (r − mean) / (std + eps)."), over(1, eps_in="after")),
         Mistake("eps_in_root", tr(en="eps is added to the std, not under the root.",
                                   ru="eps прибавляют к std, а не под корень."), over(1, eps_in="root")),
-        Mistake("no_eps", tr(en="Without eps, a group of equal rewards is 0 / 0.",
-                             ru="Без eps группа с равными наградами — это 0 / 0."), over(1, eps_in="none")),
+        Mistake("no_eps", tr(en="eps is missing, or too small to matter: a group of equal rewards is 0 / 0, or rounding noise over noise.",
+                             ru="Нет eps, или она слишком мала: группа с равными наградами — это 0 / 0 или шум округления, "
+                                "делённый на шум."), over(1, eps_in="none")),
         Mistake("eps_ignored", tr(en="The argument eps is not used.", ru="Аргумент eps не используется."),
                 over(1, eps_in="default")),
         Mistake("over_batch", tr(en="Mean and std are those of the whole batch, not of each group.",
@@ -366,8 +377,9 @@ def check_clipped_objective(student, rng):
         old = rounded(-0.2 - 2 * torch.rand(n, width, generator=g))
         return {"logp": old + ratio.log(), "logp_old": old, "advantages": advantages}
 
-    small = {"logp": torch.log(torch.tensor([[0.5, 1.1, 5.0], [0.5, 1.1, 5.0]])).mul(1000).round() / 1000 - 2,
-             "logp_old": torch.full((2, 3), -2.0), "advantages": torch.tensor([1.0, -1.0]) * rng.choice([1.0, 2.0])}
+    # as many answers as tokens: an advantage that is spread along the wrong axis still has a value to be recognised by
+    small = {"logp": torch.log(torch.tensor([[0.5, 1.1, 5.0]] * 3)).mul(1000).round() / 1000 - 2,
+             "logp_old": torch.full((3, 3), -2.0), "advantages": torch.tensor([1.0, -1.0, 0.5]) * rng.choice([1.0, 2.0])}
     for case, options in ((small, {}), (inputs(6, 6), {}), (inputs(7, 4), {"eps_low": 0.1, "eps_high": 0.3}),
                           (inputs(12, 10), {"eps_low": 0.2, "eps_high": 0.5})):
         check_call(student, "clipped_objective", clip_oracle, case, options=options, grad=("logp",), mistakes=clip_mistakes())
@@ -501,8 +513,10 @@ def levels() -> list[Level]:
                ru="Весь формат описывает одно регулярное выражение; последнее число — его группа."),
             tr(en="re.fullmatch asks that nothing is left over on either side, [0-9] takes no digits of other scripts.",
                ru="re.fullmatch требует, чтобы по краям ничего не осталось, а [0-9] не берёт цифры других письменностей."),
-            tr(en="Compare the number as text without leading zeros with str(sum of the digits): int() raises above 4300 digits.",
-               ru="Сравните число как текст без ведущих нулей с str(сумма цифр): int() падает, если цифр больше 4300."),
+            tr(en="Compare the number as text without leading zeros (a lone 0 stays) with str(sum of the digits): int() raises above "
+                  "4300 digits.",
+               ru="Сравните число как текст без ведущих нулей (одинокий 0 остаётся) с str(сумма цифр): int() падает, если цифр больше "
+                  "4300."),
         ), tr(en="notebooks/en/01_toy_model.ipynb, section 6", ru="notebooks/ru/01_toy_model.ipynb, раздел 6")),
         Level("2", tr(en="answer mask", ru="маска ответа"), (Part("answer_mask", 10, check_answer_mask),), (
             tr(en="Write down one row: tokens 0 to L - 1, and under each column j the token j + 1 that it predicts.",

@@ -5,21 +5,24 @@ Exit code 0: all asked levels are passed. 1: some are not. 2: it could not be gr
 import concurrent.futures
 import contextlib
 import json
+import math
 import os
 import secrets
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 
 from lib import cli
 from lib.grading import report as reports
 from lib.grading.grade import HOMEWORK, Report, find_levels, grade, homeworks, load_homework
-from lib.grading.sandbox import ISOLATIONS, bwrap_problem, choose
-from lib.grading.submission import read
+from lib.grading.sandbox import ISOLATIONS, bwrap_problem, choose, descendants
+from lib.grading.submission import SUFFIXES, read
 from lib.i18n import tr
 from lib.progress import bar
 
@@ -71,11 +74,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     options.seed = secrets.randbelow(10**9) if options.seed is None else options.seed
     isolation = options.isolation
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
     try:
-        if options.patience <= 0 or options.jobs < 1 or options.seed < 0:
-            raise ValueError(tr(en="--patience and --jobs must be above 0, --seed a whole number from 0",
-                                ru="--patience и --jobs должны быть больше 0, --seed — целое число от 0"))
-        _writable(options)
+        _check_options(options)
         if not options.list and not options.hint and not options.submitted:
             isolation = choose(options.isolation)
             if options.isolation == "auto" and isolation == "plain":
@@ -102,40 +104,69 @@ def main(arguments: list[str] | None = None) -> int:
                                               ru=f"сама проверка сломалась: {error!r}\n{where}"))
 
 
+def _terminated(*_):
+    """SIGTERM ends the grader as Ctrl-C does: workers are stopped and finished marks are kept."""
+    raise KeyboardInterrupt
+
+
 def _broken(options, isolation, error) -> int:
     report = Report(options.homework, options.submission or "", options.seed, isolation, error=error,
                     student=options.student)
-    with contextlib.suppress(OSError):
-        _write(options, [report], batch=bool(options.submitted))
+    _write(options, [report], batch=bool(options.submitted))
     print(error, file=sys.stderr)
     return 2
 
 
-def _writable(options) -> None:
-    """A report that cannot be written is found out before the grading, not after it."""
-    for path in (options.json, options.junit, options.summary):
-        if path and not Path(path).absolute().parent.is_dir():
-            folder = Path(path).absolute().parent
-            raise ValueError(tr(en=f"there is no folder {folder} for a report", ru=f"нет папки {folder} для отчёта"))
+def _check_options(options) -> None:
+    """What cannot work is found out before the grading, not after it."""
+    if not (0 < options.patience < math.inf) or options.jobs < 1 or options.seed < 0:
+        raise ValueError(tr(en="--patience and --jobs must be finite numbers above 0, --seed a whole number from 0",
+                            ru="--patience и --jobs должны быть конечными числами больше 0, --seed — целое число от 0"))
+    for name in ("list", "hint", "watch", "submission"):
+        if options.submitted and getattr(options, name):
+            raise ValueError(tr(en=f"--submitted grades a folder, --{name} does not go with it",
+                                ru=f"--submitted проверяет папку, --{name} с ним не сочетается"))
+    if options.gradebook and not options.submitted:
+        raise ValueError(tr(en="--gradebook needs --submitted: the names of its folders are the students'",
+                            ru="--gradebook нужен --submitted: имена его папок — это имена студентов"))
+    paths = [Path(path).absolute() for path in (options.json, options.junit, options.summary) if path]
+    for path in paths:
+        if not path.parent.is_dir():
+            raise ValueError(tr(en=f"there is no folder {path.parent} for a report",
+                                ru=f"нет папки {path.parent} для отчёта"))
+        if path.is_dir():
+            raise ValueError(tr(en=f"{path} is a folder: a report needs the name of a file",
+                                ru=f"{path} — папка, а отчёту нужно имя файла"))
+        if paths.count(path) > 1:
+            raise ValueError(tr(en=f"two reports have the same file {path}", ru=f"у двух отчётов один файл {path}"))
 
 
-def _write(options, found: list[Report], batch: bool = False) -> None:
-    """All reports that were asked for; one that only says that the grading broke leaves an earlier one where it is."""
-    broken = all(report.error for report in found)
+def _write(options, found: list[Report], batch: bool = False) -> bool:
+    """All reports that were asked for, each by itself; False where one could not be written, which is told.
+
+    One that only says that the grading broke leaves an earlier one where it is.
+    """
+    broken, good = all(report.error for report in found), True
     for path, text in ((options.json, lambda: reports.as_json(found, batch)),
                        (options.junit, lambda: reports.as_junit(found)),
                        (options.summary, lambda: reports.as_markdown(found))):
         if path:
-            reports.write(path, text(), keep_earlier=broken)
+            try:
+                reports.write(path, text(), keep_earlier=broken)
+            except OSError as error:
+                good = False
+                print(tr(en=f"the report {path} could not be written: {error}",
+                         ru=f"отчёт {path} не записан: {error}"), file=sys.stderr)
+    return good
 
 
 def _once(module, path: Path, isolation: str, options) -> int:
     cells = read(path)
     last = None
-    with bar(title="", total=len(find_levels(module.levels(), options.level))) as progress:
-        for report in grade(options.homework, cells, module=module, isolation=isolation, seed=options.seed,
-                            asked=options.level, patience=options.patience, submission=str(path),
-                            said=progress.set_description_str):
+    with bar(title="", total=len(find_levels(module.levels(), options.level))) as progress, contextlib.closing(
+            grade(options.homework, cells, module=module, isolation=isolation, seed=options.seed, asked=options.level,
+                  patience=options.patience, submission=str(path), said=progress.set_description_str)) as graded:
+        for report in graded:
             last = report
             level = report.levels[-1]
             progress.write(reports.one_line(level))
@@ -144,8 +175,7 @@ def _once(module, path: Path, isolation: str, options) -> int:
             progress.update()
     last.student = options.student
     print(reports.ending(last), flush=True)
-    _write(options, [last])
-    return last.exit_code
+    return last.exit_code if _write(options, [last]) else 2
 
 
 def _watch(module, path: Path, isolation: str, options) -> int:
@@ -183,8 +213,8 @@ def _list(module) -> int:
 
 def _hint(module, asked: list[str]) -> int:
     level = find_levels(module.levels(), asked[:1])[0]
-    count = int(asked[1]) if len(asked) > 1 and asked[1].isdecimal() else 1
-    for hint in level.hints[:max(1, count)]:
+    count = max(1, int(asked[1])) if len(asked) > 1 and asked[1].isdecimal() else 1
+    for hint in level.hints[:count]:
         print("-", hint)
     if count < len(level.hints):
         total = len(level.hints)
@@ -203,24 +233,34 @@ def find_submissions(folder: Path, homework: str) -> list[tuple[str, Path | str]
     for entry in sorted(folder.iterdir()):
         if entry.name.startswith("."):
             continue
-        if entry.is_file() and entry.suffix in (".ipynb", ".py"):
-            found.append((entry.stem, entry))
-        elif entry.is_dir():
-            inner = entry / homework if (entry / homework).is_dir() else entry
-            files = sorted(file for file in inner.glob("*.ipynb") if not file.name.startswith("."))
-            files = files or sorted(inner.glob("*.py"))
-            named = [file for file in files if file.name == NOTEBOOK]
-            if len(files) == 1 or named:
-                found.append((entry.name, (named or files)[0]))
-            elif files:
-                names = ", ".join(file.name for file in files[:5])
-                found.append((entry.name, tr(en=f"several notebooks and none is {NOTEBOOK}: {names}",
-                                             ru=f"несколько блокнотов, и ни один не {NOTEBOOK}: {names}")))
-            else:
-                found.append((entry.name, tr(en=f"no notebook in {inner}", ru=f"в {inner} нет блокнота")))
+        if entry.is_dir():
+            found.append((entry.name, _file_of(entry / homework if (entry / homework).is_dir() else entry)))
+        elif entry.suffix.lower() in SUFFIXES:
+            found.append((entry.stem, entry))       # a link that leads nowhere too: reading it tells so
     if not found:
         raise ValueError(tr(en=f"there are no submissions in {folder}", ru=f"в {folder} нет работ"))
-    return found
+    names = Counter(student for student, _ in found)
+    return [(student, file if names[student] == 1 else _not_one(student)) for student, file in found]
+
+
+def _not_one(student: str) -> str:
+    return tr(en=f"several submissions are named {student}: which one counts? Leave one of them",
+              ru=f"с именем {student} несколько работ, какая из них считается? Оставьте одну")
+
+
+def _file_of(folder: Path) -> Path | str:
+    """The notebook in a student's folder, else a script there; or why neither can be told."""
+    files = [file for file in sorted(folder.iterdir()) if not file.name.startswith(".") and not file.is_dir()]
+    for suffix in SUFFIXES:
+        fitting = [file for file in files if file.suffix.lower() == suffix]
+        named = [file for file in fitting if file.name == NOTEBOOK]
+        if named or len(fitting) == 1:
+            return (named or fitting)[0]
+        if fitting:
+            names = ", ".join(file.name for file in fitting[:5])
+            return tr(en=f"several files and none is {NOTEBOOK}: {names}",
+                      ru=f"несколько файлов, и ни один не {NOTEBOOK}: {names}")
+    return tr(en=f"no notebook in {folder}", ru=f"в {folder} нет блокнота")
 
 
 def _batch(options) -> int:
@@ -229,69 +269,102 @@ def _batch(options) -> int:
     submissions = find_submissions(Path(options.submitted), options.homework)
     if options.gradebook:
         _check_gradebook(options)
-    found: dict[str, Report] = {}
+    apart = _Apart(isolation, options)
+    found = [apart.report(student, file) for student, file in submissions]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool, bar(title="", total=len(submissions)) as progress:
-        waiting = {pool.submit(_grade_apart, student, file, isolation, options): student for student, file in submissions}
+        waiting = {pool.submit(apart.grade, report, file): number
+                   for number, (report, (_, file)) in enumerate(zip(found, submissions, strict=True))}
         try:
             for done in concurrent.futures.as_completed(waiting):
-                report = done.result()
-                found[waiting[done]] = report
+                report = found[waiting[done]] = done.result()
                 points = "—" if report.points is None else report.points
                 progress.write(f"{points:>4} / {report.max_points:<4} {report.student}  {report.error}")
                 progress.update()
                 if options.gradebook:
                     _to_gradebook(options, report)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            apart.stop()                                     # a second Ctrl-C must not leave a grader behind
+            pool.shutdown(cancel_futures=True)
             raise
         finally:
-            if found:
-                _write(options, [found[student] for student, _ in submissions if student in found], batch=True)
-    if any(report.error for report in found.values()):
+            written = _write(options, found, batch=True)
+    if not written or any(report.error for report in found):
         return 2
-    return 0 if all(report.passed for report in found.values()) else 1
+    return 0 if all(report.passed for report in found) else 1
 
 
-def _grade_apart(student: str, file: Path | str, isolation: str, options) -> Report:
-    """One submission in a grader of its own, so that not even a crash of the grader touches the others."""
-    report = Report(options.homework, str(file), options.seed, isolation, student=student)
-    if isinstance(file, str):
-        report.error = file
-        return report
-    with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder) / "report.json"
-        command = [sys.executable, str(HOMEWORK / "check.py"), options.homework, f"--submission={file}",
-                   "--isolation", isolation, "--seed", str(options.seed), "--patience", str(options.patience),
-                   "--json", str(result), f"--student={student}"]
-        if options.level:
-            command += ["--level", *options.level]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
-                                   start_new_session=True)
-        try:
-            _, said = process.communicate(timeout=LONGEST * options.patience)
-        except BaseException as error:
+class _Apart:
+    """Grades submissions, each in a grader of its own, so that not even a crash of the grader touches the others."""
+
+    def __init__(self, isolation: str, options):
+        self.isolation, self.options = isolation, options
+        self._live: set[subprocess.Popen] = set()
+        self._stopped = False
+
+    def report(self, student: str, file: Path | str) -> Report:
+        """The report of a submission that was not graded."""
+        return Report(self.options.homework, str(file), self.options.seed, self.isolation, student=student,
+                      error=tr(en="not graded: the grading was stopped before",
+                               ru="не проверено: проверку остановили раньше"))
+
+    def grade(self, report: Report, file: Path | str) -> Report:
+        if isinstance(file, str):
+            report.error = file
+            return report
+        options = self.options
+        with tempfile.TemporaryDirectory() as folder:
+            result = Path(folder) / "report.json"
+            command = [sys.executable, str(HOMEWORK / "check.py"), options.homework, f"--submission={file}",
+                       "--isolation", self.isolation, "--seed", str(options.seed), "--patience", str(options.patience),
+                       "--json", str(result), f"--student={report.student}"]
+            if options.level:
+                command += ["--level", *options.level]
+            if self._stopped:
+                return report
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                       errors="replace", start_new_session=True)
+            self._live.add(process)
+            try:
+                _, said = process.communicate(timeout=LONGEST * options.patience)
+            except subprocess.TimeoutExpired:
+                report.error = tr(en="took too long as a whole", ru="слишком долго в целом")
+                return report
+            finally:
+                _end(process)
+                self._live.discard(process)
+            if self._stopped:
+                return report
+            try:
+                return _from_dict(json.loads(result.read_text(encoding="utf-8")))
+            except (OSError, ValueError):
+                words = said.strip()[-300:]
+                report.error = tr(en=f"the grader ended without a result: {words}",
+                                  ru=f"проверка закончилась без результата: {words}")
+                return report
+
+    def stop(self) -> None:
+        """Ends the graders that run; those that wait do not begin."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+        self._stopped = True
+        for process in list(self._live):
             _end(process)
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            report.error = tr(en="took too long as a whole", ru="слишком долго в целом")
-            return report
-        try:
-            data = json.loads(result.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            words = said.strip()[-300:]
-            report.error = tr(en=f"the grader ended without a result: {words}",
-                              ru=f"проверка закончилась без результата: {words}")
-            return report
-    return _from_dict(data)
 
 
 def _end(process) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGTERM) if hasattr(os, "killpg") else process.terminate()
+    """Ends a grader: it stops its worker itself; if it does not, both are killed."""
+    if process.poll() is not None:
+        return
+    process.terminate()
     try:
-        process.wait(5)
+        process.wait(10)
     except subprocess.TimeoutExpired:
+        for child in descendants(process.pid):
+            with contextlib.suppress(Exception):
+                child.kill()
         process.kill()
+        process.wait()
 
 
 def _from_dict(data: dict) -> Report:

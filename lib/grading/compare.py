@@ -64,8 +64,11 @@ def _check_kind(shown, value, expected, dtypes):
             raise Wrong(tr(en=f"{shown} returned a tensor of {value.dtype}, expected {wanted}",
                            ru=f"{shown}: тензор {value.dtype}, а нужен {wanted}"), "dtype")
         return
+    if value is None:
+        raise Wrong(tr(en=f"{shown} returned None, expected a tensor of shape {list(expected.shape)}: is there a return?",
+                       ru=f"{shown}: вернулось None, а нужен тензор формы {list(expected.shape)}. Есть ли return?"), "type")
     kind = value.what if isinstance(value, Other) else type(value).__name__
-    said = "" if value is None or isinstance(value, Other) else f" {show(value, 100)}"
+    said = "" if isinstance(value, Other) else f" {show(value, 100)}"
     raise Wrong(tr(en=f"{shown} returned {kind}{said}, expected a tensor of shape {list(expected.shape)}",
                    ru=f"{shown}: вернулось {kind}{said}, а нужен тензор формы {list(expected.shape)}"), "type")
 

@@ -176,17 +176,22 @@ class Isolated:
         number = cell.number
         if first and isinstance(answer.get("left_out"), list):
             for line in answer["left_out"][:5]:
-                line = str(line)[:80]
+                line = _one_line(line, 80)
                 self.notes.append(tr(en=f"cell {number}: left out, not Python: {line}",
                                      ru=f"ячейка {number}: пропущено, это не Python: {line}"))
         fault = answer.get("error", {})
         return fault if isinstance(fault, dict) else {}
 
     def _note_fault(self, cell: Cell, fault: dict) -> None:
-        kind, message, where = (str(fault.get(key, ""))[:160] for key in ("type", "message", "where"))
+        kind, message, where = (_one_line(fault.get(key, ""), 160) for key in ("type", "message", "where"))
         number = cell.number
         self.notes.append(tr(en=f"cell {number} raised {kind}: {message} ({where})",
                              ru=f"ячейка {number}: {kind}: {message} ({where})"))
+
+
+def _one_line(value, most: int) -> str:
+    """A student's words inside a note: they cannot begin a line of their own, which would read as the grader's."""
+    return wire.clean(" ".join(str(value)[:10 * most].split())[:most])
 
 
 def grade(homework: str, cells: list[Cell], *, module: ModuleType | None = None, isolation: str = "plain", seed: int = 0,
@@ -234,11 +239,11 @@ class Checker:
                 points[part.function] = part.points
             except Wrong as wrong:
                 points[part.function] = 0
-                messages.append(wrong.message)
+                messages.append(wire.clean(wrong.message))
                 mistake, output = mistake or wrong.mistake, output or self.output()
             except Exception as error:  # noqa: BLE001 - a value made to break the check must not break the other levels
                 points[part.function] = 0
-                kind = f"{type(error).__name__}: {error}"[:300]
+                kind = wire.clean(f"{type(error).__name__}: {error}"[:300])
                 messages.append(tr(
                     en=f"{part.function} returned something that the check could not judge ({kind}). If it looks right to "
                        f"you, show it to your teacher",
@@ -256,7 +261,7 @@ class Checker:
             messages.insert(0, tr(en=f"{earned} of {level.points} points: {right} is right",
                                   ru=f"{earned} из {level.points} баллов: {right} верно"))
         return Result(level.id, level.title, status, earned, level.points, "\n".join(messages), mistake,
-                      time.perf_counter() - start, output if status != "passed" else "", level.lesson, points)
+                      time.perf_counter() - start, wire.clean(output) if status != "passed" else "", level.lesson, points)
 
     def _missing(self, level: Level) -> list[str]:
         """Levels that are not passed and whose functions this level's solution uses."""

@@ -52,7 +52,10 @@ def checker(homework: str):
 
     def check(level, hint: int = 0) -> None:
         """Checks one level; hint=1, 2, 3 shows hints instead."""
-        wanted = grade.find_levels(module.levels(), [str(level)])[0]
+        try:
+            wanted = grade.find_levels(module.levels(), [str(level)])[0]
+        except ValueError as error:
+            raise NotPassed(str(error)) from None
         if hint:
             print("\n".join(wanted.hints[:hint]))
             return

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from lib.i18n import tr
 
+SUFFIXES = (".ipynb", ".py")
 LARGEST = 50 << 20      # bytes
 MOST_CODE = 2_000_000   # characters of code
 NEW_CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)
@@ -24,7 +25,7 @@ def read(path: str | Path) -> list[Cell]:
     Raises ValueError with what to do where the file cannot be graded.
     """
     path = Path(path)
-    if path.suffix not in (".ipynb", ".py"):
+    if path.suffix.lower() not in SUFFIXES:
         raise ValueError(tr(en=f"{path}: a submission is an .ipynb or a .py file", ru=f"{path}: сдают файл .ipynb или .py"))
     if not path.is_file():
         raise ValueError(tr(en=f"{path} is not there", ru=f"файла {path} нет"))
@@ -37,7 +38,7 @@ def read(path: str | Path) -> list[Cell]:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(tr(en=f"{path} is not UTF-8 text", ru=f"{path}: это не текст в UTF-8")) from None
-    sources = NEW_CELL.split(text) if path.suffix == ".py" else _code(path, text)
+    sources = NEW_CELL.split(text) if path.suffix.lower() == ".py" else _code(path, text)
     if sum(map(len, sources)) > MOST_CODE:
         raise ValueError(tr(en=f"{path} holds more than {MOST_CODE:,} characters of code",
                             ru=f"{path}: больше {MOST_CODE:,} символов кода"))

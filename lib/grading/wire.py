@@ -7,6 +7,7 @@ what is something else arrives as `Other`, which says what it was.
 """
 import json
 import math
+import re
 import struct
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ LARGEST = 64 << 20      # bytes of a frame: three times what any level sends
 DEEPEST = 12            # containers in containers
 MOST = 100_000          # items of all containers of a value
 LONGEST = 1_000_000     # characters of a text
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class ProtocolError(Exception):
@@ -162,6 +164,11 @@ def _read(tree, tensors, depth):
         case ["other", str(what)]:
             return Other(what[:200])
     raise ProtocolError("no value")
+
+
+def clean(text: str) -> str:
+    """A student's words for a report: what moves a terminal's cursor, turns the line round or is no text is replaced."""
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def show(value, most: int = 400) -> str:

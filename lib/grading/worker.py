@@ -94,6 +94,10 @@ class Functions:
             raise MissingFunction(name)
         return self._namespace[name]
 
+    def replace(self, name: str, function) -> None:
+        """From now on the notebook's name stands for another function."""
+        self._namespace[name] = function
+
 
 class MissingFunction(NameError):
     """A function that a driver needs is not in the notebook."""
@@ -122,18 +126,27 @@ def describe(error: BaseException) -> dict:
         return {"type": "missing", "message": str(error), "where": ""}
     where, trace = "", error.__traceback__
     while trace:
-        file = trace.tb_frame.f_code.co_filename
-        if file.startswith("<cell"):
-            line = linecache.getline(file, trace.tb_lineno).strip()
-            where = f"{file.strip('<>')}, line {trace.tb_lineno}: {line[:160]}"
+        file, number = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        if _of_notebook(file):
+            where = _place(file, number, linecache.getline(file, number))
         trace = trace.tb_next
-    if isinstance(error, SyntaxError) and str(error.filename).startswith("<cell"):
-        where = f"{error.filename.strip('<>')}, line {error.lineno}: {(error.text or '').strip()[:160]}"
+    if isinstance(error, SyntaxError) and _of_notebook(str(error.filename)):
+        where = _place(error.filename, error.lineno, error.text or "")
     try:
         message = str(error)[:1000]
     except BaseException:  # noqa: BLE001 - an exception that cannot be shown is an exception all the same
         message = ""
     return {"type": type(error).__name__[:100], "message": message, "where": where}
+
+
+def _of_notebook(file: str) -> bool:
+    """A cell that the worker ran, or one that a learner's kernel ran."""
+    return file.startswith("<cell") or os.path.basename(os.path.dirname(file)).startswith("ipykernel_")
+
+
+def _place(file: str, number: int, line: str) -> str:
+    cell = f"{file.strip('<>')}, " if file.startswith("<cell") else ""
+    return f"{cell}line {number}: {line.strip()[:160]}"
 
 
 # ── notebooks are not quite Python ────────────────────────────────────────────────────────────────────────────────────

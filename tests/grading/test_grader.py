@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from hypothesis import given
@@ -369,7 +370,22 @@ def test_list_and_hints(tmp_path):
     one, two = check(HOMEWORK, "--hint", 5).stdout, check(HOMEWORK, "--hint", 5, 2).stdout
     assert two.startswith(one.splitlines()[0])
     assert len(two) > len(one)
-    assert "подсказ" not in check(HOMEWORK, "--hint", "boss", 3, language="ru").stderr
+    assert "(1 из 3" in check(HOMEWORK, "--hint", "boss", 0, language="ru").stdout
+
+
+def test_the_help_is_russian_throughout():
+    said = check("--help", language="ru").stdout
+    for english in ("positional", "options", "show this", "default", "[])", ": )"):
+        assert english not in said
+    assert "нужно значение" in check(HOMEWORK, "--level", language="ru").stderr
+
+
+def test_a_link_to_the_script_works(tmp_path):
+    link = tmp_path / "grade.py"
+    link.symlink_to(ROOT / "check.py")
+    done = subprocess.run([sys.executable, link, HOMEWORK, "--list"], capture_output=True, text=True, cwd=tmp_path,
+                          timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
@@ -378,7 +394,12 @@ def test_list_and_hints(tmp_path):
     ([HOMEWORK, "--seed", "-1"], "whole number"), ([HOMEWORK, "--patience", "0"], "above 0"), ([HOMEWORK, "--submitted",
                                                                                                 "no"], "not a folder"),
     ([HOMEWORK, "--json", "no/folder/x.json"], "no folder"), (["../" + HOMEWORK], "there is no homework"), ([], "required"),
-    ([HOMEWORK, "--isolation", "chroot"], "invalid choice"),
+    ([HOMEWORK, "--isolation", "chroot"], "invalid choice"), ([HOMEWORK, "--patience", "nan"], "finite"),
+    ([HOMEWORK, "--patience", "inf"], "finite"), ([HOMEWORK, "--json", "lib"], "is a folder"),
+    ([HOMEWORK, "--json", "/tmp/x", "--junit", "/tmp/x"], "the same file"), ([HOMEWORK, "--submitted", "lib",
+                                                                              "--list"], "does not go with it"),
+    ([HOMEWORK, "--submitted", "lib", "--submission", "a.py"], "does not go"), ([HOMEWORK, "--gradebook",
+                                                                                 "g.db"], "needs --submitted"),
 ])
 def test_what_cannot_be_graded_is_exit_code_2(arguments, words):
     done = check(*arguments)
@@ -440,12 +461,55 @@ def test_folders_of_submissions(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "Fedor.IPYNB").write_text("{}")
+    (tmp_path / "gone.py").symlink_to(tmp_path / "nowhere")
     found = dict(find_submissions(tmp_path, HOMEWORK))
-    assert list(found) == ["anna", "boris", "clara", "dora", "egor", "empty"]
+    assert list(found) == ["Fedor", "anna", "boris", "clara", "dora", "egor", "empty", "gone"]
+    with pytest.raises(ValueError, match="not there"):
+        read(found["gone"])
     assert found["boris"].name == "renamed.ipynb"
     assert found["dora"].name == "homework.ipynb"
     assert "several" in found["clara"]
     assert "no notebook" in found["empty"]
+
+
+def test_two_submissions_of_one_name_are_told_apart_by_nobody(tmp_path):
+    for name in ("anna.py", "anna.ipynb", "boris.py"):
+        (tmp_path / name).write_text(GOOD_ONE)
+    found = find_submissions(tmp_path, HOMEWORK)
+    assert [student for student, _ in found] == ["anna", "anna", "boris"]
+    assert all("several submissions are named anna" in why for student, why in found if student == "anna")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopping_a_folder_keeps_what_was_graded_and_leaves_nothing_behind(tmp_path, number):
+    folder, report = tmp_path / "submitted", tmp_path / "all.json"
+    folder.mkdir()
+    (folder / "a.py").write_text(GOOD_ONE)
+    for name in ("b", "c"):
+        (folder / f"{name}.py").write_text("while True:\n    pass")
+    process = subprocess.Popen([sys.executable, ROOT / "check.py", HOMEWORK, "--submitted", folder, "--level", "4",
+                                "--jobs", "1", "--json", report],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               env={**os.environ, "COURSE_LANG": "en", "TMPDIR": str(tmp_path)})
+    try:
+        assert any(line.endswith("a  \n") for line in iter(process.stdout.readline, ""))
+        end = time.monotonic() + 60
+        while not (started := [child for child in psutil.Process(process.pid).children(recursive=True)
+                               if "lib.grading" in " ".join(child.cmdline())]) and time.monotonic() < end:
+            time.sleep(0.1)
+        assert started
+        process.send_signal(number)
+        assert process.wait(40) == 130
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    _, alive = psutil.wait_procs(started, timeout=20)
+    assert not alive
+    marks = {found["student"]: found["points"] for found in json.loads(report.read_text())["submissions"]}
+    assert marks == {"a": 10, "b": None, "c": None}
+    assert not list(tmp_path.glob("grader-*"))
 
 
 def test_one_bad_submission_does_not_stop_the_rest(tmp_path):
