@@ -39,7 +39,7 @@ toy: $(VENV)/.cpu
 	$(RUN) -m lib.toy --plot $(ARGS)
 
 test: $(VENV)/.dev
-	$(RUN) -m pytest $(ARGS)
+	$(RUN) -m pytest -n logical --maxprocesses 4 --dist worksteal $(ARGS)
 
 lint: $(VENV)/.dev
 	$(RUN) -m ruff check .
