@@ -83,10 +83,11 @@ def _walls() -> list[str]:
     for path in dict.fromkeys((*SYSTEM, *_python())):
         binds += ["--ro-bind-try", path, path]
         binds += [part for hidden in HIDDEN if hidden.startswith(path + os.sep) for part in ("--tmpfs", hidden)]
+    # /tmp before what is bound: a course that was cloned into /tmp has its Python there
     return ["--unshare-all", "--die-with-parent", "--new-session", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL",
-            "--hostname", "grader", "--clearenv", *binds, "--proc", "/proc", "--dev", "/dev",
+            "--hostname", "grader", "--clearenv", "--proc", "/proc", "--dev", "/dev",
             "--perms", "1777", "--size", str(TMP), "--tmpfs", "/tmp", "--perms", "1777", "--size", str(TMP), "--tmpfs",
-            "/dev/shm"]
+            "/dev/shm", *binds]
 
 
 @functools.cache
