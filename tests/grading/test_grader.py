@@ -23,7 +23,7 @@ from lib.grading.compare import Mistake, check_call
 from lib.grading.grade import Checker, load_homework
 from lib.grading.level import Level, Part, Student, Wrong
 from lib.grading.report import as_markdown
-from lib.grading.sandbox import ISOLATIONS, Died, Worker, bwrap_problem, choose
+from lib.grading.sandbox import ISOLATIONS, Died, Worker, _walls, bwrap_problem, choose
 from lib.grading.submission import read
 from lib.grading.worker import Server, plain_python
 
@@ -339,6 +339,11 @@ def test_bwrap_or_nothing(monkeypatch):
     assert [choose(kind) for kind in ISOLATIONS if kind != "bwrap"] == ["plain", "plain"]
     with pytest.raises(ValueError, match="apt install bubblewrap"):
         choose("bwrap")
+
+
+def test_a_course_in_tmp_is_bound_over_the_workers_own_tmp():
+    walls = _walls()
+    assert walls.index("/tmp") < walls.index("--ro-bind-try")
 
 
 # ── the command ───────────────────────────────────────────────────────────────────────────────────────────────────────
