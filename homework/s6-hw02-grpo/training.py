@@ -20,7 +20,7 @@ from lib.toy.task import DOT, EQUALS, MAX_NEW, PROMPT_LENGTH, V_IN, V_OUT, answe
 
 G = 16
 SHARE = 3                                          # one prompt in so many can be solved
-COSINE, SHORTEST, LONGEST = 0.97, 0.8, 1.25        # a right step: over 50 seeds cosine > 0.99, length within 10 %
+COSINE, SHORTEST, LONGEST = 0.97, 0.75, 1.33        # a right step; the noise of a run is about 7 % of the length
 SMALL = 1e-3                                       # a learning rate at which two steps do not change a policy
 LEARN_STEPS, LEARN_B, LEARN_G, LEARN_LR = 30, 16, 8, 1e-3
 GAIN = 0.10                                        # of pass@1, from 0.20; right steps gain 0.2 to 0.3
@@ -261,7 +261,7 @@ def check_grpo_step(student, rng):
                "optimizer.zero_grad() нужен в каждом шаге"), "no_zero_grad")
 
     sampled = simulate(setting, 1000, 1000 * (SHARE - 1), g)
-    moved, _, rows = steps(torch.stack([mixed_prompts(288, setting.digit, SHARE, g) for _ in range(2)]), 0.0)
+    moved, _, rows = steps(torch.stack([mixed_prompts(384, setting.digit, SHARE, g) for _ in range(2)]), 0.0)
     what = tr(en="grpo_step without KL (beta = 0), one prompt in three solvable",
               ru="grpo_step без KL (beta = 0), решить можно один промпт из трёх")
     if not float(moved.norm()):
@@ -399,7 +399,7 @@ def drive_dapo(student, model, give, *, steps, batch_size, max_rounds, group_siz
 def check_dapo_step(student, rng):
     g = torch.Generator().manual_seed(rng.getrandbits(62))
     setting = draw_setting(rng)
-    policy, size = constant_policy(setting.policy), 128
+    policy, size = constant_policy(setting.policy), 256
     _check_nothing_kept(student, rng, g, setting)
 
     given = []      # prompts that can be solved, a round
