@@ -70,8 +70,12 @@ def parser() -> cli.Parser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; returns its exit code. Reports are written on every path that knows where to write them."""
+    """The command; returns its exit code. Reports are written on every path.
+
+    Raises ValueError where a report could not be written: then there is nowhere to report to.
+    """
     options = parser().parse_args(arguments)
+    _check_reports(options)
     options.seed = secrets.randbelow(10**9) if options.seed is None else options.seed
     isolation = options.isolation
     if threading.current_thread() is threading.main_thread():
@@ -129,6 +133,9 @@ def _check_options(options) -> None:
     if options.gradebook and not options.submitted:
         raise ValueError(tr(en="--gradebook needs --submitted: the names of its folders are the students'",
                             ru="--gradebook нужен --submitted: имена его папок — это имена студентов"))
+
+
+def _check_reports(options) -> None:
     paths = [Path(path).absolute() for path in (options.json, options.junit, options.summary) if path]
     for path in paths:
         if not path.parent.is_dir():

@@ -28,27 +28,11 @@ def checker(homework: str):
     from pathlib import Path
 
     from lib.grading import grade
-    from lib.grading.level import Wrong
     from lib.grading.worker import Server
     from lib.i18n import tr
 
     module = grade.load_homework(homework)
     server = Server(_namespace(), Path(module.DRIVER).read_text(encoding="utf-8"), str(module.DRIVER))
-
-    def send(header, tensors, seconds, answer_question, shown):
-        fault: list[Wrong] = []
-
-        def ask(name, value):
-            try:
-                return answer_question(name, value)
-            except Wrong as wrong:
-                fault.append(wrong)
-                raise
-
-        answer = server.handle(header, {key: tensor.clone() for key, tensor in tensors.items()}, ask)
-        if fault:
-            raise fault[0]
-        return answer
 
     def check(level, hint: int = 0) -> None:
         """Checks one level; hint=1, 2, 3 shows hints instead."""
@@ -62,7 +46,7 @@ def checker(homework: str):
         server.namespace = _namespace()
         seed = secrets.randbelow(10**9)
         with _kept_random_state():
-            result = grade.Checker(module.levels(), send, seed).result(wanted)
+            result = grade.Checker(module.levels(), in_this_process(server), seed).result(wanted)
         if result.status != "passed":
             first = tr(en=f"Level {result.id} is not passed yet.", ru=f"Уровень {result.id} пока не пройден.")
             more = tr(en=f"A hint: check({level!r}, hint=1). The lesson: {result.lesson}",
@@ -72,6 +56,27 @@ def checker(homework: str):
                  ru=f"✓ уровень {result.id}, {result.title}: баллов {result.points} из {result.max_points}"))
 
     return check
+
+
+def in_this_process(server):
+    """The `send` of a Checker whose student lives here, in `server`, and not in a worker."""
+
+    def send(header, tensors, seconds, answer_question, shown):
+        fault: list[Exception] = []
+
+        def ask(name, value):
+            try:
+                return answer_question(name, value)
+            except Exception as error:
+                fault.append(error)      # the student's code may catch it: it counts all the same
+                raise
+
+        answer = server.handle(header, {key: tensor.clone() for key, tensor in tensors.items()}, ask)
+        if fault:
+            raise fault[0]
+        return answer
+
+    return send
 
 
 def _namespace() -> dict:

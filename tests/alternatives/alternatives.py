@@ -1,6 +1,8 @@
 """Right solutions that look unlike the reference: each is put over it and must get full marks."""
 from typing import NamedTuple
 
+from solved import replaced
+
 
 class Alternative(NamedTuple):
     name: str
@@ -525,12 +527,7 @@ def compare(seeds):
 
 
 def compared(name: str, *edits: tuple[str, str]) -> Alternative:
-    source = COMPARE
-    for old, new in edits:
-        if source.count(old) != 1:
-            raise ValueError(f"{name}: {old!r} stands {source.count(old)} times in compare")
-        source = source.replace(old, new)
-    return Alternative(name, ("compare",), source)
+    return Alternative(name, ("compare",), replaced(name, COMPARE, *edits))
 
 
 BY_SEED = compared("compare seed by seed, with scipy's interval and tensors for numbers", (

@@ -7,7 +7,8 @@ cost its author nothing). Attacks at different functions share a submission, bec
 from dataclasses import dataclass
 from typing import NamedTuple
 
-QUICK = ("1", "2", "3", "4", "5", "6", "8")
+from solved import QUICK
+
 BOTH, BWRAP, PLAIN = ("bwrap", "plain"), ("bwrap",), ("plain",)
 
 

@@ -15,15 +15,14 @@ from xml.etree import ElementTree
 
 import psutil
 import pytest
-from attacks import BROKEN_FILES, EMPTY_FILES, QUICK, SUBMISSIONS, Submission
+from attacks import BROKEN_FILES, EMPTY_FILES, SUBMISSIONS, Submission
+from solved import HOMEWORK, QUICK, ROOT, reference_cells
 
 from lib.grading.command import main
 from lib.grading.grade import grade, load_homework
 from lib.grading.sandbox import bwrap_problem
 from lib.grading.submission import read
 
-ROOT = Path(__file__).resolve().parents[2]
-HOMEWORK = "s6-hw02-grpo"
 CHECK = (sys.executable, ROOT / "homework" / "check.py", HOMEWORK)
 SECONDS = 100       # of any one grading; the slowest of them takes a tenth of it
 WATCHED = ("lib", "homework", "tests", "check.py", "README.md")
@@ -52,10 +51,7 @@ def no_harm(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def reference() -> list[str]:
-    """The solution's cells; the one that only draws a curve is left out."""
-    notebook = json.loads((ROOT / "homework" / "source" / HOMEWORK / "homework.ipynb").read_text(encoding="utf-8"))
-    return ["".join(cell["source"]) for cell in notebook["cells"]
-            if cell["cell_type"] == "code" and "nbgrader" in cell["metadata"]]
+    return reference_cells()
 
 
 @pytest.fixture(scope="session")

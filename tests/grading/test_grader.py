@@ -23,6 +23,7 @@ from lib.grading.command import find_submissions
 from lib.grading.compare import Mistake, check_call
 from lib.grading.grade import Checker, load_homework
 from lib.grading.level import Level, Part, Student, Wrong
+from lib.grading.notebook import NotPassed, checker
 from lib.grading.report import as_markdown
 from lib.grading.sandbox import ISOLATIONS, Died, Worker, _walls, bwrap_problem, choose
 from lib.grading.submission import read
@@ -226,6 +227,28 @@ def test_an_exception_is_told_with_its_line():
         student.call("f", X)
 
 
+def test_an_exception_in_a_learners_kernel_is_told_with_its_line():
+    namespace = {}
+    exec(compile("def f():\n    return 1 / 0", "/tmp/ipykernel_17/123.py", "exec"), namespace)  # noqa: S102
+    answer, _ = Server(namespace).handle({"do": "call", "name": "f", "args": [], "kwargs": {}, "grad": [], "seed": 0}, {})
+    assert answer["error"]["type"] == "ZeroDivisionError"
+    assert answer["error"]["where"].startswith("line 2")
+
+
+def test_a_level_that_is_not_there_is_told_in_a_sentence_in_the_notebook_too():
+    with pytest.raises(NotPassed, match="there is no level 33"):
+        checker(HOMEWORK)(33)
+
+
+def test_a_report_that_cannot_be_written_leaves_no_file_behind(tmp_path):
+    taken = tmp_path / "report"
+    taken.write_text("mine")
+    done = check(HOMEWORK, "--json", taken, "--junit", taken)
+    assert done.returncode == 2
+    assert "the same file" in done.stderr
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("report", "mine")]
+
+
 def test_a_level_is_skipped_only_where_its_solution_uses_a_failed_one():
     def fails(student, rng):
         raise Wrong("no", "x")
@@ -263,7 +286,7 @@ def run(worker, source, seconds=20):
 
 
 SEEN_FILES = [ROOT / "homework" / HOMEWORK / "levels.py", ROOT / "homework" / "source" / HOMEWORK / "homework.ipynb",
-              ROOT / "lib" / "toy" / "grpo.py", ROOT / "tests" / "grading" / "solved.py", ROOT / "pyproject.toml"]
+              ROOT / "lib" / "toy" / "grpo.py", ROOT / "tests" / "solved.py", ROOT / "pyproject.toml"]
 
 
 def test_what_graded_code_can_and_cannot_do(worker):
@@ -275,8 +298,9 @@ def test_what_graded_code_can_and_cannot_do(worker):
         assert run(worker, f"import {module}")[0] == "ModuleNotFoundError", module
     for file in SEEN_FILES:
         assert run(worker, f"open({str(file)!r}).read()")[0] in ("PermissionError", "FileNotFoundError"), file
-        before = file.read_bytes()
-        run(worker, f"open({str(file)!r}, 'a').write('spoiled')")      # in its own /tmp it may make a file of that name
+        before, (fault, _) = file.read_bytes(), run(worker, f"open({str(file)!r}, 'a').write('spoiled')")
+        own = str(file).startswith("/tmp/")      # the worker's /tmp is its own: it may make a file of that name there
+        assert fault in ("PermissionError", "FileNotFoundError", "OSError") or own, file
         assert file.read_bytes() == before, file
     for attempt in ("import os; os.listdir('/work') if os.path.isdir('/work') else os.listdir('/root')",
                     "import os; os.fork()",

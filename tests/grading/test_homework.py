@@ -5,37 +5,28 @@ import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import nbformat
 import pytest
-from solved import HOMEWORK, MASTER, QUICK, ROOT, master_cells, reference_source
+from solved import HOMEWORK, MASTER, QUICK, ROOT, Bench, master_cells, reference_source
 
-from lib.grading.grade import Checker, load_homework
+from lib.grading.grade import load_homework
 from lib.grading.level import Student
-from lib.grading.worker import Server
+from lib.grading.notebook import in_this_process
 
 STUDENT = ROOT / "homework" / HOMEWORK / "homework.ipynb"
 CYRILLIC = re.compile("[а-яё]", re.IGNORECASE)
 POINTS = {"1": 5, "2": 10, "3": 10, "4": 10, "5": 15, "6": 10, "7": 15, "8": 10, "boss": 15}
 
 
-def solve(source: str, seed: int, levels=None) -> dict[str, int]:
-    """Points a level of a solution, in this process."""
-    module = load_homework(HOMEWORK)
-    namespace: dict = {}
-    # the driver first: it counts what the sampler makes, and the notebook imports that sampler
-    server = Server(namespace, Path(module.DRIVER).read_text(encoding="utf-8"))
-    exec(source, namespace)  # noqa: S102 - the course's own solution
-    checker = Checker(module.levels(), lambda header, tensors, _, ask, __: server.handle(header, tensors, ask), seed)
-    return {level.id: checker.result(level).points for level in module.levels() if not levels or level.id in levels}
-
-
 def solve_on_one_core(seed: int) -> dict[str, int]:
+    """Points a level of the reference, in this process."""
     from lib.toy.halves import one_core
 
     one_core()
-    return solve(reference_source(), seed)
+    bench = Bench()
+    checker = bench.checker(seed=seed)
+    return {level.id: checker.result(level).points for level in bench.levels}
 
 
 @pytest.mark.slow
@@ -45,15 +36,12 @@ def test_the_reference_gets_full_marks_on_50_seeds():
             assert points == POINTS, seed
 
 
-def test_the_quick_levels_on_200_more_seeds_are_never_unlucky(reference):
-    module = load_homework(HOMEWORK)
-    namespace: dict = {}
-    server = Server(namespace, Path(module.DRIVER).read_text(encoding="utf-8"))
-    exec(reference, namespace)  # noqa: S102
-    levels = [level for level in module.levels() if level.id in QUICK and level.id != "1"]
+def test_the_quick_levels_on_200_more_seeds_are_never_unlucky(bench):
+    bench.checker()
+    levels = [level for level in bench.levels if level.id in QUICK and level.id != "1"]
     for seed in range(200):
         rng = random.Random(seed)
-        student = Student(lambda header, tensors, seconds, ask, shown: server.handle(header, tensors, ask), rng)
+        student = Student(in_this_process(bench.server), rng)
         for level in levels:
             for part in level.parts:
                 part.check(student, rng)
@@ -152,6 +140,16 @@ def test_the_statement_names_every_level_with_its_points(name):
         for function in level.functions:
             assert f"`{function}`" in row
             assert f"`{function}(" in text
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.ru.md"])
+def test_the_statement_names_the_bounds_that_are_checked(name):
+    text = (ROOT / "homework" / HOMEWORK / name).read_text(encoding="utf-8")
+    levels = {level.id: level for level in load_homework(HOMEWORK).levels()}
+    training = levels["7"].parts[0].check.__globals__
+    for part, bound in (("7. ", training["GAIN"]), ("Boss", training["COMPARED_GAIN"])):
+        section = text[text.index(f"## {part}"):].partition("\n## ")[0]
+        assert f"{bound:.2f}" in section
 
 
 def test_what_graded_code_may_import_holds_no_solution():

@@ -6,6 +6,8 @@ the right text in RIGHT; the tests check that text too, unedited.
 from textwrap import dedent
 from typing import NamedTuple
 
+from solved import replaced
+
 
 class Mutant(NamedTuple):
     name: str
@@ -108,15 +110,17 @@ RIGHT = {"grpo_step": ("7", GRPO_STEP), "dapo_step": ("boss", DAPO_STEP), "compa
 def edited(function: str, name: str, mistake: str, says: str, *edits: tuple[str, str]) -> Mutant:
     """The right text of a function with replacements, each of a piece that stands there once."""
     level, source = RIGHT[function]
-    for old, new in edits:
-        if source.count(old) != 1:
-            raise ValueError(f"{name}: {old!r} stands {source.count(old)} times in {function}")
-        source = source.replace(old, new)
+    source = replaced(name, source, *edits)
     return Mutant(name, level, source, mistake, says, function)
 
 
-def written(level: str, name: str, mistake: str, says: str, source: str, part: str = "") -> Mutant:
-    return Mutant(name, level, dedent(source), mistake, says, part)
+def returning(level: str, template: str, part: str = ""):
+    """mutant(name, mistake, says, expression): the template, a function, with the expression for its {}."""
+
+    def mutant(name: str, mistake: str, says: str, expression: str) -> Mutant:
+        return Mutant(name, level, dedent(template).replace("{}", expression), mistake, says, part)
+
+    return mutant
 
 
 # ── 1. the reward ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -205,15 +209,11 @@ REWARD = [
 
 
 # ── 2. the mask ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def mask(name: str, mistake: str, says: str, condition: str) -> Mutant:
-    """condition over j [width], P [N, 1] and A [N, 1]."""
-    return Mutant(name, "2", dedent(f"""
-        def answer_mask(prompt_lengths, answer_lengths, width):
-            j, P, A = torch.arange(width), prompt_lengths[:, None], answer_lengths[:, None]
-            return ({condition}).float()
-        """), mistake, says)
-
-
+mask = returning("2", """
+    def answer_mask(prompt_lengths, answer_lengths, width):
+        j, P, A = torch.arange(width), prompt_lengths[:, None], answer_lengths[:, None]
+        return ({}).float()
+    """)
 MASK = [
     mask("mask off by one to the right", "off_by_one_right", "one column too far right", "(j >= P) & (j < P + A)"),
     mask("mask off by one to the left", "off_by_one_left", "one column too far left", "(j >= P - 2) & (j < P - 2 + A)"),
@@ -231,14 +231,11 @@ MASK = [
 
 
 # ── 3. the advantages ─────────────────────────────────────────────────────────────────────────────────────────────────
-def advantages(name: str, mistake: str, says: str, returns: str) -> Mutant:
-    return Mutant(name, "3", dedent(f"""
-        def group_advantages(rewards, eps=1e-4):
-            r, mean, std = rewards, rewards.mean(1, keepdim=True), rewards.std(1, keepdim=True, correction=0)
-            return {returns}
-        """), mistake, says)
-
-
+advantages = returning("3", """
+    def group_advantages(rewards, eps=1e-4):
+        r, mean, std = rewards, rewards.mean(1, keepdim=True), rewards.std(1, keepdim=True, correction=0)
+        return {}
+    """)
 ADVANTAGES = [
     advantages("std unbiased", "std_unbiased", "ask for correction=0", "(r - mean) / (r.std(1, keepdim=True) + eps)"),
     advantages("eps outside of the denominator", "eps_outside", "eps belongs into the denominator",
@@ -258,36 +255,34 @@ ADVANTAGES = [
 ]
 
 # ── 4. KL ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+kl = returning("4", """
+    def kl_k3(logp, logp_ref):
+        return {}
+    """)
 KL = [
-    written("4", name, mistake, says, f"def kl_k3(logp, logp_ref):\n    return {returns}\n")
-    for name, mistake, says, returns in (
-        ("KL by k1", "k1", "it can be negative", "logp - logp_ref"),
-        ("KL by k1, reversed", "k1_reversed", "k1 with the sign reversed", "logp_ref - logp"),
-        ("KL by k2", "k2", "half of the squared log-ratio", "(logp - logp_ref) ** 2 / 2"),
-        ("k3 reversed", "k3_reversed", "answers are sampled from the policy",
-         "(logp - logp_ref).exp() - 1 - (logp - logp_ref)"),
-        ("k3 with the sign reversed", "kl_sign", "k3 is never negative", "(logp_ref - logp) + 1 - (logp_ref - logp).exp()"),
-        ("k3 without - 1", "no_minus_one", "equal log-probs must give 0", "(logp_ref - logp).exp() - (logp_ref - logp)"),
-        ("k3 without - d", "no_log_term", "The - d is missing", "(logp_ref - logp).exp() - 1"),
-        ("k3 averaged", "averaged", "averaging comes later", "((logp_ref - logp).exp() - 1 - (logp_ref - logp)).mean()"),
-        ("k3 detached", "no_gradient", "no gradient flows to logp",
-         "(logp_ref - logp.detach()).expm1() - (logp_ref - logp.detach())"),
-        ("exact KL of the sampled tokens", "exact_term", "the sampling has done that already",
-         "logp.exp() * (logp - logp_ref)"),
-    )
+    kl("KL by k1", "k1", "it can be negative", "logp - logp_ref"),
+    kl("KL by k1, reversed", "k1_reversed", "k1 with the sign reversed", "logp_ref - logp"),
+    kl("KL by k2", "k2", "half of the squared log-ratio", "(logp - logp_ref) ** 2 / 2"),
+    kl("k3 reversed", "k3_reversed", "answers are sampled from the policy",
+       "(logp - logp_ref).exp() - 1 - (logp - logp_ref)"),
+    kl("k3 with the sign reversed", "kl_sign", "k3 is never negative", "(logp_ref - logp) + 1 - (logp_ref - logp).exp()"),
+    kl("k3 without - 1", "no_minus_one", "equal log-probs must give 0", "(logp_ref - logp).exp() - (logp_ref - logp)"),
+    kl("k3 without - d", "no_log_term", "The - d is missing", "(logp_ref - logp).exp() - 1"),
+    kl("k3 averaged", "averaged", "averaging comes later", "((logp_ref - logp).exp() - 1 - (logp_ref - logp)).mean()"),
+    kl("k3 detached", "no_gradient", "no gradient flows to logp",
+       "(logp_ref - logp.detach()).expm1() - (logp_ref - logp.detach())"),
+    kl("exact KL of the sampled tokens", "exact_term", "the sampling has done that already",
+       "logp.exp() * (logp - logp_ref)"),
 ]
 
 
 # ── 5. the clipped objective ──────────────────────────────────────────────────────────────────────────────────────────
-def clip(name: str, mistake: str, says: str, returns: str) -> Mutant:
-    return Mutant(name, "5", dedent(f"""
-        def clipped_objective(logp, logp_old, advantages, eps_low=0.2, eps_high=0.2):
-            A, ratio = advantages[:, None], (logp - logp_old).exp()
-            clipped = ratio.clamp(1 - eps_low, 1 + eps_high)
-            return {returns}
-        """), mistake, says)
-
-
+clip = returning("5", """
+    def clipped_objective(logp, logp_old, advantages, eps_low=0.2, eps_high=0.2):
+        A, ratio = advantages[:, None], (logp - logp_old).exp()
+        clipped = ratio.clamp(1 - eps_low, 1 + eps_high)
+        return {}
+    """)
 CLIP = [
     clip("maximum for A < 0", "max_for_negative", "it must be the minimum for both signs",
          "torch.where(A < 0, torch.max(ratio * A, clipped * A), torch.min(ratio * A, clipped * A))"),
@@ -321,7 +316,7 @@ CLIP = [
 
 # ── 6. the averages ───────────────────────────────────────────────────────────────────────────────────────────────────
 AVERAGES = [
-    written("6", name, mistake, says, f"def {function}(x, mask):\n    return {returns}\n", function)
+    returning("6", f"def {function}(x, mask):\n    return {{}}\n", function)(name, mistake, says, returns)
     for function, name, mistake, says, returns in (
         ("mean_per_answer", "mean over padding", "over_padding", "Padding is averaged too", "x.mean()"),
         ("mean_per_answer", "mean of sums", "mean_of_sums", "This is a mean of sums", "(x * mask).sum(1).mean()"),
@@ -480,16 +475,13 @@ COMPARED = [
 
 
 # ── 8. DPO ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def dpo(name: str, mistake: str, says: str, returns: str) -> Mutant:
-    return Mutant(name, "8", dedent(f"""
-        import torch.nn.functional as F
+dpo = returning("8", """
+    import torch.nn.functional as F
 
-        def dpo_loss(logp_chosen, logp_rejected, ref_chosen, ref_rejected, beta=0.1):
-            margin = (logp_chosen - ref_chosen) - (logp_rejected - ref_rejected)
-            return {returns}
-        """), mistake, says)
-
-
+    def dpo_loss(logp_chosen, logp_rejected, ref_chosen, ref_rejected, beta=0.1):
+        margin = (logp_chosen - ref_chosen) - (logp_rejected - ref_rejected)
+        return {}
+    """)
 DPO = [
     dpo("DPO without reference", "no_reference", "The reference is missing",
         "-F.logsigmoid(beta * (logp_chosen - logp_rejected)).mean()"),
