@@ -59,8 +59,11 @@ def constant_policy(probabilities: dict[str, float]) -> TinyLM:
     return model
 
 
-def sure_policy(digit: int) -> TinyLM:
-    """A model that always answers '7.' (for digit 7): its state holds the last token and nothing else."""
+def right_policy() -> TinyLM:
+    """A model that is always right on 0000=, and yet has something to choose: '0.' or '00.' or '000.', and so on.
+
+    Its state holds the last token and nothing else.
+    """
     model = new_model()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -69,8 +72,8 @@ def sure_policy(digit: int) -> TinyLM:
         model.emb.weight[:V_IN, :V_IN] = torch.eye(V_IN)
         model.rnn.bias_ih_l0[size : 2 * size] = -30.0                   # the update gate: nothing is carried over
         model.rnn.weight_ih_l0[2 * size : 2 * size + V_IN, :V_IN] = 5 * torch.eye(V_IN)
-        model.head.weight[digit, EQUALS] = 40.0
-        model.head.weight[DOT, digit] = 40.0
+        model.head.weight[0, EQUALS] = 40.0
+        model.head.weight[DOT, 0], model.head.weight[0, 0] = 40 + math.log(0.8), 40 + math.log(0.2)
     return model
 
 
@@ -88,6 +91,11 @@ def easy_prompts(n: int, digit: int, generator) -> torch.Tensor:
 def hopeless_prompts(n: int) -> torch.Tensor:
     """Prompts whose sum, 36, a constant policy cannot write: every group is all wrong."""
     return prompt_tokens(torch.full((n, 4), 9))
+
+
+def zero_prompts(n: int) -> torch.Tensor:
+    """Prompts that `right_policy` is always right on: every group is all right."""
+    return prompt_tokens(torch.zeros(n, 4, dtype=torch.long))
 
 
 def mixed_prompts(n: int, digit: int, share: int, generator) -> torch.Tensor:
@@ -122,14 +130,14 @@ def expected_step(setting: Setting, sampled: Sampled, beta: float = 0.0, *, aver
                   kl: str = "k3", old: str = "policy", keep_all: bool = True) -> torch.Tensor:
     """What one step of SGD with rate 1 adds to the head's bias, on these answers: [V]. The options are wrong steps.
 
-    average: 'answer', 'token', 'cells' (padding and prompt too) or 'sums'. advantage: 'group', 'no_std', 'raw' or 'batch'.
+    average: 'answer', 'token', 'cells' (padding and prompt too) or 'sums'. advantage: 'group', 'no_std' or 'batch'.
     kl: 'k3', 'sign', 'reversed', 'k1' or 'k2'. old: 'policy', or 'reference' for a ratio to the reference. keep_all: False drops
     groups of equal rewards.
     """
     rewards = sampled.rewards
     std = rewards.std(1, keepdim=True, correction=0)
     advantages = {"group": torch.where(std > 0, (rewards - rewards.mean(1, keepdim=True)) / (std + 1e-4), 0.0),
-                  "no_std": rewards - rewards.mean(1, keepdim=True), "raw": rewards,
+                  "no_std": rewards - rewards.mean(1, keepdim=True),
                   "batch": (rewards - rewards.mean()) / (rewards.std(correction=0) + 1e-4)}[advantage]
     rows = (torch.ones_like(rewards) if keep_all else (std > 0).double().expand_as(rewards)).flatten()[:, None]
     mask = sampled.mask * rows
@@ -237,7 +245,7 @@ def check_grpo_step(student, rng):
     setting = draw_setting(rng)
     policy, reference = constant_policy(setting.policy), constant_policy(setting.reference)
 
-    def steps(prompts, beta):
+    def steps(prompts, beta, policy=policy, reference=reference):
         """Steps on prompts [steps, B, 6]: how far each moved the bias on average, how far the last one did, what they returned."""
         value = student.drive("train", weights_of(policy), weights_of(reference), prompts, G, beta, "sgd", SMALL,
                               function="grpo_step", seconds=SECONDS / 3)
@@ -254,6 +262,14 @@ def check_grpo_step(student, rng):
         raise Wrong(tr(
             en="All answers were wrong and beta was 0, so every advantage is 0 and nothing is to be learned, but the policy moved",
             ru="Все ответы неверны, beta = 0: все преимущества равны 0 и учиться не на чем, но политика сдвинулась"), "moves_without_signal")
+    always = right_policy()
+    nothing, _, _ = steps(zero_prompts(32)[None], 0.0, always, always)
+    if float(nothing.norm()):
+        raise Wrong(tr(
+            en="All answers were right and beta was 0, so every advantage is 0 and nothing is to be learned, but the policy moved: "
+               "is the group's mean subtracted from the rewards (group_advantages)?",
+            ru="Все ответы верны, beta = 0: все преимущества равны 0 и учиться не на чем, но политика сдвинулась: вычтено ли из "
+               "наград среднее группы (group_advantages)?"), "no_baseline")
     _, nothing, _ = steps(torch.stack([easy_prompts(8, setting.digit, g), hopeless_prompts(8)]), 0.0)
     if float(nothing.norm()):
         raise Wrong(tr(
@@ -281,9 +297,6 @@ def check_grpo_step(student, rng):
         Wrongly("no_std", tr(
             en="The advantages are not divided by the group's std.", ru="Преимущества не поделены на std группы."),
             expected_step(setting, sampled, advantage="no_std")),
-        Wrongly("no_baseline", tr(en="These are the rewards themselves: group_advantages subtracts the group's mean from them.",
-                                  ru="Это сами награды: group_advantages вычитает из них среднее группы."),
-                expected_step(setting, sampled, advantage="raw")),
         Wrongly("grouping", tr(
             en="The groups are wrong: the group_size answers to a prompt are neighbours, so the rewards are to be viewed as "
                "(-1, group_size), and each row is compared with itself.",
@@ -477,7 +490,7 @@ def _check_nothing_kept(student, rng, g, setting):
     wrong = tr(en="every group was all wrong", ru="все группы целиком неверны")
     right = tr(en="every group was all right", ru="все группы целиком верны")
     for model, give, steps, what in ((policy, lambda n, _: hopeless_prompts(n), 1, wrong),
-                                     (sure_policy(setting.digit), lambda n, _: easy_prompts(n, setting.digit, g), 1, right),
+                                     (right_policy(), lambda n, _: zero_prompts(n), 1, right),
                                      (policy, dry, 2, wrong)):
         after, before, rows, asked = drive_dapo(student, model, give, steps=steps, batch_size=8, max_rounds=bound,
                                                 optimizer="adam", lr=SMALL)

@@ -366,7 +366,7 @@ GRPO = [
            ("clipped_objective(logp, logp_old", "clipped_objective(logp, logp")),
     edited("grpo_step", "logp_old from the reference", "logp_old", "under the policy that sampled",
            ("clipped_objective(logp, logp_old", "clipped_objective(logp, logp_ref")),
-    edited("grpo_step", "rewards instead of advantages", "no_baseline", "the rewards themselves",
+    edited("grpo_step", "rewards instead of advantages", "no_baseline", "is the group's mean subtracted",
            ("group_advantages(rewards).flatten()", "rewards.flatten()")),
     edited("grpo_step", "step without the mask", "over_padding", "use the mask",
            ("mean_per_answer(objective, mask)", "objective.mean()")),
