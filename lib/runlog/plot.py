@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from lib.runlog.names import STEP, label
+from lib.runlog.names import EQUAL_GROUPS, STEP, label
 
 LESSON_METRICS = ("reward", "completions/mean_length", "cot")
 FORMATS = (".png", ".svg", ".pdf")
@@ -12,7 +12,8 @@ FORMATS = (".png", ".svg", ".pdf")
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 PANEL_INCHES = (3.6, 3.0)
-SHARES = {"reward", "cot", "frac_reward_zero_std", "completions/clipped_ratio", "rewards/rule_reward/mean"}   # 0 to 1
+SHARES = {"reward", "cot", "frac_reward_zero_std", "completions/clipped_ratio", "rewards/rule_reward/mean",
+          "rewards/correctness_reward/mean", EQUAL_GROUPS}   # 0 to 1
 
 
 def curves(runs: Mapping[str, Sequence[Mapping]], metrics: Sequence[str] = LESSON_METRICS) -> Figure:

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from lib.i18n import LANGUAGES
+from lib.llm import table as trl_table
 from lib.toy import table
 from notebooks import build
 
@@ -81,6 +82,13 @@ def test_readme_shows_the_measured_table(readme, language, monkeypatch):
     text = (ROOT / readme).read_text(encoding="utf-8")
     shown = text.split("<!-- table:start -->\n")[1].split("\n<!-- table:end -->")[0]
     assert shown == table.markdown(README_ROWS, README_COLUMNS)
+
+
+@pytest.mark.parametrize(("readme", "language"), [("README.md", "en"), ("README.ru.md", "ru")])
+def test_readme_shows_the_measured_trl_table(readme, language, monkeypatch):
+    monkeypatch.setenv("COURSE_LANG", language)
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    assert text.split("<!-- trl:start -->\n")[1].split("\n<!-- trl:end -->")[0] == trl_table.markdown()
 
 
 def test_readmes_name_every_lesson_and_every_make_target():

@@ -65,7 +65,7 @@ def tags(text: str) -> set[str]:
 
 # ── form ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_every_lesson_has_its_questions():
-    assert {name: len(quiz.questions(name)) for name in NAMES} == {"01": 5, "02": 5, "03": 7, "04": 6}
+    assert {name: len(quiz.questions(name)) for name in NAMES} == {"01": 5, "02": 5, "03": 7, "04": 6, "05": 5}
 
 
 def test_every_module_of_questions_is_the_quiz_of_its_lesson():
@@ -107,7 +107,7 @@ def test_both_languages_mark_the_same_options_right(monkeypatch):
 
 def test_a_question_with_several_right_options_says_so(in_russian):
     several = [q for q in all_questions() if q["type"] == "many_choice"]
-    assert len(several) == 6
+    assert len(several) == 7
     assert all("верных ответов несколько" in q["question"] for q in several)
 
 
@@ -122,8 +122,8 @@ def test_html_is_closed_and_holds_nothing_that_jupyterquiz_would_change(each_lan
 
 
 def test_an_unknown_quiz_is_a_sentence():
-    with pytest.raises(ValueError, match=r"no quiz '05'.*01, 02, 03, 04"):
-        quiz.questions("05")
+    with pytest.raises(ValueError, match=r"no quiz '99'.*01, 02, 03, 04, 05"):
+        quiz.questions("99")
 
 
 # ── on the page ───────────────────────────────────────────────────────────────────────────────────────────────────────
