@@ -150,7 +150,6 @@ def test_what_cannot_work_is_refused_in_a_sentence(flags, words, tmp_path):
     assert done.returncode == 2, done.stdout
     assert words in done.stdout
     assert "Traceback" not in done.stdout
-    assert not Path("runs").exists()
 
 
 def test_resume_takes_no_other_settings(whole_run):
@@ -311,7 +310,7 @@ def test_a_line_in_both_languages(each_language):
 def test_two_processes_see_twice_the_prompts(tmp_path):
     out = tmp_path / "out"
     # what `accelerate launch` runs for several GPUs; for CPUs it would want MPI
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0"]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     done = command("--max-steps", 2, "--set", "logging_steps=1", "--set", "max_completion_length=60", "--eval", 5, "--out",
                    out, "--overlong", 0, start=launch)
     assert done.returncode == 0, done.stdout
