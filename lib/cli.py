@@ -34,6 +34,12 @@ class _Help(argparse.HelpFormatter):
         super().add_usage(usage, actions, groups, prefix or tr(en="usage: ", ru="запуск: "))
 
 
+def at_least(name: str, value: int, least: int) -> None:
+    """Raises ValueError where an option's value is smaller."""
+    if value < least:
+        raise ValueError(tr(en=f"{name} {value}: at least {least} is needed", ru=f"{name} {value}: нужно не меньше {least}"))
+
+
 def _russian(message: str) -> str:
     """argparse's own sentences; what the course's checks say is Russian already and passes through."""
     for english, russian in (

@@ -16,8 +16,10 @@ import torch
 from lib import cli
 from lib.countdown.rewards import correctness_reward, format_reward
 from lib.countdown.tasks import make_countdown, prompt
+from lib.files import open_new
 from lib.i18n import language, tr
 from lib.llm.models import load, opened, rendered
+from lib.llm.tiny import YES
 from lib.progress import bar
 from lib.toy.evaluate import pass_at_k
 
@@ -94,8 +96,6 @@ class Insist:
     """A logits processor that forbids '</think>' unless the last verdict was yes."""
 
     def __init__(self, tokenizer):
-        from lib.llm.tiny import YES
-
         self.yes, self.leave = tokenizer.convert_tokens_to_ids([YES, "</think>"])
 
     def __call__(self, tokens: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
@@ -141,20 +141,24 @@ def line(name: str, found: Score) -> str:
     """A score as a line of text."""
     tokens = f"{found.tokens:.0f}"
     return tr(en=f"{name}: accuracy {found.accuracy:.3f} (95 %: {found.low:.3f} to {found.high:.3f}; {found.tasks} tasks x "
-                 f"{found.samples} replies), pass@{found.samples} {found.pass_k:.3f}, form {found.format:.3f}, "
-                 f"length {tokens}, cut off {found.cut:.3f}",
+                 f"{found.samples} replies), pass@{found.samples} {found.pass_k:.3f}, form {found.format:.3f}, length "
+                 f"{tokens}, cut off {found.cut:.3f}",
               ru=f"{name}: точность {found.accuracy:.3f} (95 %: {found.low:.3f}–{found.high:.3f}; задач {found.tasks} × "
-                 f"{found.samples} ответов), pass@{found.samples} {found.pass_k:.3f}, форма {found.format:.3f}, "
-                 f"длина {tokens}, обрезано {found.cut:.3f}")
+                 f"{found.samples} ответов), pass@{found.samples} {found.pass_k:.3f}, форма {found.format:.3f}, длина "
+                 f"{tokens}, обрезано {found.cut:.3f}")
 
 
-def save(samples: Samples, tasks: Sequence[dict], path: Path) -> None:
-    """Writes every reply as a JSON line: its task, its tokens, and whether it is right, has the form and ended by itself."""
-    with open(path, "w", encoding="utf-8") as file:
+def save(samples: Samples, tasks: Sequence[dict], path: Path) -> Path:
+    """Writes every reply as a JSON line: its task, its tokens, and whether it is right, has the form and ended by itself.
+
+    Returns the file: `path`, or the first of name-1, name-2, … that is free.
+    """
+    with open_new(path) as file:
         for i, task in enumerate(tasks):
             for j, text in enumerate(samples.texts[i]):
                 numbers = {name: getattr(samples, name)[i, j].item() for name in ("tokens", "right", "formed", "ended")}
                 file.write(json.dumps(task | {"reply": text} | numbers, ensure_ascii=False) + "\n")
+    return Path(file.name)
 
 
 # ── command ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -172,8 +176,7 @@ def main() -> None:
         en="write the replies here, JSON lines", ru="записать сюда ответы, JSON-строками"))
     args = parser.parse_args()
     for name, value in (("--tasks", args.tasks), ("--samples", args.samples), ("--max-tokens", args.max_tokens)):
-        if value < 1:
-            raise ValueError(tr(en=f"{name} {value}: at least 1 is needed", ru=f"{name} {value}: нужно не меньше 1"))
+        cli.at_least(name, value, 1)
     tasks = make_countdown(args.tasks, split=args.split)
     model, tokenizer = load(args.model)
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -181,7 +184,7 @@ def main() -> None:
         found = sample(model.to(device), tokenizer, tasks, args.samples, max_tokens=args.max_tokens)
     print(line(args.model, score(found)))
     if args.save:
-        save(found, tasks, args.save)
+        print(save(found, tasks, args.save))
 
 
 if __name__ == "__main__":

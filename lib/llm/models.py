@@ -24,9 +24,9 @@ def resolve(name: str) -> str:
         return name
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
         raise ValueError(tr(en=f"there is no folder {name}; a model of the hub is called like Qwen/Qwen2.5-0.5B-Instruct, "
-                               f"the course's own one is --model tiny",
+                               "the course's own one is --model tiny",
                             ru=f"папки {name} нет; модель с хаба называется как Qwen/Qwen2.5-0.5B-Instruct, модель самого "
-                               f"курса — --model tiny"))
+                               "курса — --model tiny"))
     check_hub(name)
     return name
 
@@ -48,11 +48,9 @@ def check_hub(name: str) -> None:
     folder = name.split("/")[1]
     raise ValueError(tr(
         en=f"{name} is not in the cache and the hub cannot be reached ({reason}). On a machine with network: hf download "
-           f"{name} "
-           f"--local-dir {folder}; copy that folder here and pass --model {folder}",
+           f"{name} --local-dir {folder}; copy that folder here and pass --model {folder}",
         ru=f"модели {name} в кеше нет, а хаб недоступен ({reason}). На машине с сетью: hf download {name} --local-dir "
-           f"{folder}; "
-           f"скопируйте эту папку сюда и укажите --model {folder}"))
+           f"{folder}; скопируйте эту папку сюда и укажите --model {folder}"))
 
 
 def load_config(path: str):
@@ -105,8 +103,7 @@ def quiet() -> None:
 
 # ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def rendered(tokenizer, chat: Sequence[dict]) -> str:
-    """The prompt as the model reads it; a tokenizer without a chat template, as some base models have, gets the bare "
-      "text."""
+    """The prompt as the model reads it; the bare text where the tokenizer has no chat template, as with some base models."""
     if tokenizer.chat_template is None:
         return chat[-1]["content"] + "\n"
     return tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)

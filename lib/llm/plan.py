@@ -5,9 +5,13 @@ from typing import NamedTuple
 
 from lib.i18n import tr
 from lib.llm import sizing
-from lib.llm.presets import preset
 
 CPU_MOST = 1e9      # parameters beyond which a CPU would take hours for a step
+
+
+def first_process() -> bool:
+    """Whether this process is the one that speaks and writes: the only one, or the first of accelerate's."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 class Machine(NamedTuple):
@@ -60,8 +64,8 @@ def batch(settings: Mapping, processes: int = 1) -> Batch:
             en=f"{wrong} completions ({a} a card x {processes} x {accumulation}) do not make whole groups of {group}: set "
                f"per_device_train_batch_size or gradient_accumulation_steps so that the product divides by {group}",
             ru=f"из {wrong} ответов ({a} на карту × {processes} × {accumulation}) не выходит целых групп по {group}: "
-               "задайте "
-               f"per_device_train_batch_size или gradient_accumulation_steps так, чтобы произведение делилось на {group}"))
+               "задайте per_device_train_batch_size или gradient_accumulation_steps так, чтобы произведение делилось на "
+               f"{group}"))
     completions = micro * accumulation
     formula = f"{a} x {processes} x {accumulation} / {group}"
     return Batch(completions // group, completions, completions * settings["max_completion_length"], sampled,
@@ -75,8 +79,8 @@ def check_context(settings: Mapping, context: int | None, prompt_tokens: int) ->
         most = context - prompt_tokens
         raise ValueError(tr(en=f"max_completion_length={limit} and a prompt of {prompt_tokens} tokens are more than the "
                                f"model's context of {context}: at most {most}",
-                            ru=f"max_completion_length={limit} вместе с промптом в {prompt_tokens} токенов больше контекста "
-                               f"модели ({context}): не больше {most}"))
+                            ru=f"max_completion_length={limit} вместе с промптом в {prompt_tokens} токенов больше "
+                               f"контекста модели ({context}): не больше {most}"))
 
 
 def check_memory(sizes: sizing.Model, machine: Machine) -> None:
@@ -86,20 +90,17 @@ def check_memory(sizes: sizing.Model, machine: Machine) -> None:
     """
     if not machine.cards and sizes.parameters > CPU_MOST:
         billions = f"{sizes.parameters / 1e9:.1f}"
-        raise ValueError(tr(en=f"{billions} billion parameters and no GPU: that would take hours a step. Take --model "
-                               "tiny here, "
-                               f"or start this on a machine with an NVIDIA card",
+        raise ValueError(tr(en=f"{billions} billion parameters and no GPU: that would take hours a step. Take --model tiny "
+                               "here, or start this on a machine with an NVIDIA card",
                             ru=f"{billions} миллиарда параметров и ни одной видеокарты: шаг занял бы часы. Здесь возьмите "
-                               f"--model tiny, а это запускайте на машине с картой NVIDIA"))
+                               "--model tiny, а это запускайте на машине с картой NVIDIA"))
     state = sum(sizing.state_bytes(sizes, machine.placement, machine.processes).values()) / sizing.GB
     needed = state * (1 if machine.cards else machine.processes)
     if needed > machine.gb:
         raise ValueError(tr(en=f"weights, gradients and Adam take {needed:.0f} GB ({machine.placement}), there are "
-                               f"{machine.gb:.0f}: "
-                               f"{_smaller(machine)}",
+                               f"{machine.gb:.0f}: {_smaller(machine)}",
                             ru=f"веса, градиенты и Adam занимают {needed:.0f} ГБ ({machine.placement}), а есть "
-                               f"{machine.gb:.0f}: "
-                               f"{_smaller(machine)}"))
+                               f"{machine.gb:.0f}: {_smaller(machine)}"))
 
 
 def _smaller(machine: Machine) -> str:
@@ -141,8 +142,3 @@ def describe_memory(settings: Mapping, machine: Machine, sizes: sizing.Model, pr
     total, have = unit(sum(parts.values())), f"{machine.gb:.0f}"
     return tr(en=f"memory, {where} ({machine.placement}): {listed}; in all about {total} of {have} GB",
               ru=f"память, {where} ({machine.placement}): {listed}; всего около {total} из {have} ГБ")
-
-
-def settings_of(model: str, chosen: Mapping, cpu: bool) -> dict:
-    """The preset with what was chosen, as `batch` and `describe` want it."""
-    return preset(model, cpu) | dict(chosen)

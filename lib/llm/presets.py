@@ -5,7 +5,6 @@
 Settings are checked against the installed TRL before anything is loaded: it would notice some of them only hours later.
 """
 import argparse
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
@@ -56,8 +55,9 @@ OURS = {"output_dir": "--out", "max_steps": "--max-steps", "use_vllm": "--vllm",
         "resume_from_checkpoint": "--resume", "use_cpu": "", "do_train": "", "do_eval": "", "do_predict": ""}
 
 
-def preset(model: str, cpu: bool) -> dict:
-    return dict(TINY_PRESET if model == TINY else HUB_PRESET) | (CPU_PRESET if cpu else {})
+def settings_for(model: str, chosen: Mapping, cpu: bool) -> dict:
+    """The model's preset, what a CPU needs, and over both what was chosen."""
+    return (TINY_PRESET if model == TINY else HUB_PRESET) | (CPU_PRESET if cpu else {}) | dict(chosen)
 
 
 def read_settings(items: Iterable[str]) -> dict:
@@ -94,9 +94,9 @@ def read_settings(items: Iterable[str]) -> dict:
 
 def _check_name(name: str, names: list[str]) -> None:
     if name in OURS:
-        flag = OURS[name]
-        raise ValueError(tr(en=f"{name} is not set here: the command's flag {flag} or the machine decides on it",
-                            ru=f"{name} здесь не задаётся: за него отвечает флаг команды {flag} или сама машина"))
+        decides = OURS[name] or tr(en="the command itself", ru="сама команда")
+        raise ValueError(tr(en=f"{name} is not set here: {decides} decides on it",
+                            ru=f"{name} здесь не задаётся: за него отвечает {decides}"))
     if name not in names:
         near = ", ".join(get_close_matches(name, names, 3, 0.5)) or "python -m lib.llm.train_trl --fields"
         raise ValueError(tr(en=f"the installed TRL has no setting {name}; the nearest: {near}",
@@ -118,6 +118,4 @@ def config_for(model: str, settings: Mapping, output_dir: str | Path, *, cpu: bo
     from trl import GRPOConfig
 
     check_choices(settings)
-    with warnings.catch_warnings():      # transformers warns of what TRL itself passes
-        warnings.simplefilter("ignore", FutureWarning)
-        return GRPOConfig(output_dir=str(output_dir), disable_tqdm=True, **preset(model, cpu) | dict(settings))
+    return GRPOConfig(output_dir=str(output_dir), disable_tqdm=True, **settings_for(model, settings, cpu))

@@ -15,6 +15,7 @@ from lib import cli
 from lib.i18n import tr
 from lib.llm import tiny
 from lib.llm.presets import OVERLONG, TINY, config_for
+from lib.markdown import markdown_table
 from lib.progress import bar
 
 FILE = Path(__file__).with_name("table.json")
@@ -111,7 +112,7 @@ def lines(table: dict | None = None) -> list[list[str]]:
 
 def markdown() -> str:
     head, *body = lines()
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *body])
+    return markdown_table(head, body)
 
 
 def main() -> None:
@@ -122,6 +123,8 @@ def main() -> None:
     p.add_argument("--jobs", type=int, default=2, help=tr(en="seeds at once", ru="сидов одновременно"))
     p.add_argument("--out", type=Path, default=FILE, help=tr(en="where to write", ru="куда записать"))
     args = p.parse_args()
+    cli.at_least("--seeds", args.seeds, 1)
+    cli.at_least("--jobs", args.jobs, 1)
     import torch
     import transformers
     import trl

@@ -241,6 +241,10 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=STEPS, metavar="N", help=tr(
         en="optimizer steps", ru="шагов оптимизатора"))
     options = parser.parse_args()
+    cli.at_least("--steps", options.steps, 1)
+    if options.folder != BASE and options.folder.exists() and (not options.folder.is_dir() or any(options.folder.iterdir())):
+        raise ValueError(tr(en=f"{options.folder} is there already: name a new folder",
+                            ru=f"{options.folder} уже есть: назовите новую папку"))
     torch.set_num_threads(1)       # two threads on a busy machine cost many times more than they save
     make(options.folder, options.seed, options.steps)
 

@@ -16,7 +16,9 @@ from pathlib import Path
 
 from lib import cli
 from lib.i18n import tr
-from lib.llm.presets import OVERLONG, TINY
+from lib.llm import plan, sizing
+from lib.llm.plan import Machine, first_process
+from lib.llm.presets import OVERLONG, TINY, config_for, read_settings, settings_for
 
 TASKS = 4000
 EVAL_TASKS, EVAL_SAMPLES = 200, 8
@@ -48,7 +50,7 @@ def parser() -> cli.Parser:
     p.add_argument("--tasks", type=int, default=TASKS, metavar="N", help=tr(en="training tasks", ru="обучающих задач"))
     p.add_argument("--overlong", type=int, metavar="TOKENS", help=tr(
         en=f"DAPO's soft punishment over so many last tokens before the limit (0: none, as for all but tiny: {OVERLONG})",
-        ru=f"мягкий штраф DAPO на стольких последних токенах перед лимитом (0 — без него, как у всех, кроме tiny: "
+        ru="мягкий штраф DAPO на стольких последних токенах перед лимитом (0 — без него, как у всех, кроме tiny: "
            f"{OVERLONG})"))
     p.add_argument("--lora", action="store_true", help=tr(
         en="train LoRA adapters, the model itself stays frozen", ru="обучать адаптеры LoRA, саму модель заморозить"))
@@ -80,19 +82,21 @@ def main() -> int:
     if args.config_file:
         print(config_file(args.config_file))
         return 0
+    for name, value, least in (("--max-steps", args.max_steps, 1), ("--tasks", args.tasks, 1), ("--eval", args.eval, 0),
+                               ("--overlong", args.overlong, 0)):
+        if value is not None:
+            cli.at_least(name, value, least)
     out = args.out or Path("runs") / args.model.rstrip("/").split("/")[-1]
     check_installed("vllm" if args.vllm else "trl")
     run = resumed(out, args) if args.resume else asked(args)
-    from lib.llm.plan import Machine
-
     machine = Machine.here(run.lora)
     if args.fields:
         print_fields(run, machine)
         return 0
     check_launch(machine, run)
-    plan = make_plan(run, machine, args.eval)
+    said = make_plan(run, machine, args.eval)
     if first_process():
-        print(plan, flush=True)
+        print(said, flush=True)
     if args.plan:
         return 0
     checkpoint = claim(out, run, args.resume)
@@ -100,14 +104,7 @@ def main() -> int:
 
 
 def asked(args) -> Run:
-    from lib.llm.presets import read_settings
-
     settings = read_settings(args.set)
-    for name, value, least in (("--max-steps", args.max_steps, 1), ("--tasks", args.tasks, 1), ("--eval", args.eval, 0),
-                               ("--overlong", args.overlong, 0)):
-        if value is not None and value < least:
-            raise ValueError(tr(en=f"{name} {value}: at least {least} is needed", ru=f"{name} {value}: нужно не меньше "
-                                                                                     f"{least}"))
     if args.max_steps:
         settings["max_steps"] = args.max_steps
     overlong = args.overlong if args.overlong is not None else OVERLONG if args.model == TINY else 0
@@ -121,12 +118,10 @@ def resumed(out: Path, args) -> Run:
         raise ValueError(tr(en=f"there is no run in {out} to go on with: name its folder with --out",
                             ru=f"в {out} нет запуска, который можно продолжить: укажите его папку через --out"))
     if args.set or args.lora or args.vllm or args.overlong is not None:
-        raise ValueError(tr(en="--resume goes on with the settings of the run: of the others, only --max-steps, --eval "
-                               "and --out "
-                               "may stand beside it",
+        raise ValueError(tr(en="--resume goes on with the settings of the run: of the others, only --max-steps, --eval and "
+                               "--out may stand beside it",
                             ru="--resume продолжает с настройками самого запуска: рядом с ним могут стоять только "
-                               "--max-steps, "
-                               "--eval и --out"))
+                               "--max-steps, --eval и --out"))
     run = Run(**json.loads(kept.read_text(encoding="utf-8")))
     if args.max_steps:
         run.settings["max_steps"] = args.max_steps
@@ -149,8 +144,8 @@ def claim(out: Path, run: Run, resume: bool) -> str | None:
         return checkpoint
     if first_process():
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise ValueError(tr(en=f"{out} is there already: go on with --resume --out {out}, or name another folder "
-                                   "with --out",
+            raise ValueError(tr(en=f"{out} is there already: go on with --resume --out {out}, or name another folder with "
+                                   "--out",
                                 ru=f"{out} уже есть: продолжите его (--resume --out {out}) или назовите другую папку "
                                    "(--out)"))
         out.mkdir(parents=True, exist_ok=True)
@@ -163,10 +158,6 @@ def write_run(out: Path, run: Run) -> None:
 
 
 # ── before it starts ──────────────────────────────────────────────────────────────────────────────────────────────────
-def first_process() -> bool:
-    return os.environ.get("RANK", "0") == "0"
-
-
 def check_installed(package: str) -> None:
     if importlib.util.find_spec(package) is None:
         file = {"trl": "requirements-llm-cpu.txt"}.get(package, "requirements-llm.txt")
@@ -190,11 +181,10 @@ def check_launch(machine, run: Run) -> None:
     if machine.cards > 1 and "RANK" not in os.environ:
         cards = machine.cards
         raise ValueError(tr(en=f"this one process sees {cards} cards: accelerate launch --num_processes {cards} -m "
-                               "lib.llm.train_trl … "
-                               f"uses all, CUDA_VISIBLE_DEVICES=0 python -m lib.llm.train_trl … one",
+                               "lib.llm.train_trl … uses all, CUDA_VISIBLE_DEVICES=0 python -m lib.llm.train_trl … one",
                             ru=f"один процесс видит {cards} карт: accelerate launch --num_processes {cards} -m "
-                               "lib.llm.train_trl … "
-                               f"возьмёт все, CUDA_VISIBLE_DEVICES=0 python -m lib.llm.train_trl … одну"))
+                               "lib.llm.train_trl … возьмёт все, CUDA_VISIBLE_DEVICES=0 python -m lib.llm.train_trl … "
+                               "одну"))
     if not run.vllm:
         return
     if not machine.cards:
@@ -229,10 +219,9 @@ def make_plan(run: Run, machine, evaluated: int) -> str:
     from lib.countdown import make_countdown
     from lib.countdown.tasks import prompt
     from lib.i18n import language
-    from lib.llm import plan, sizing
     from lib.llm.models import load_config, load_tokenizer, rendered, resolve
 
-    settings = plan.settings_of(run.model, run.settings, cpu=not machine.cards)
+    settings = settings_for(run.model, run.settings, cpu=not machine.cards)
     plan.batch(settings, machine.processes)
     if run.overlong >= settings["max_completion_length"]:
         limit = settings["max_completion_length"]
@@ -263,8 +252,6 @@ def make_plan(run: Run, machine, evaluated: int) -> str:
 def print_fields(run: Run, machine) -> None:
     from dataclasses import fields
 
-    from lib.llm.presets import config_for
-
     config = config_for(run.model, run.settings, "runs", cpu=not machine.cards)
     for field in fields(config):
         print(f"{field.name}={getattr(config, field.name)!r}")
@@ -275,7 +262,6 @@ def train(run: Run, machine, out: Path, checkpoint: str | None, evaluated: int) 
     import torch
 
     from lib.countdown import make_countdown
-    from lib.llm.presets import config_for
     from lib.llm.trainer import Bar, Rows, Stop, line, make_trainer
 
     if not machine.cards and run.model == TINY:
@@ -293,8 +279,8 @@ def train(run: Run, machine, out: Path, checkpoint: str | None, evaluated: int) 
             step = trainer.state.global_step
             print(tr(en=f"stopped after step {step}, checkpoint saved; go on with: python -m lib.llm.train_trl --resume "
                         f"--out {out}",
-                     ru=f"остановлено после шага {step}, чекпоинт сохранён; продолжить: "
-                        f"python -m lib.llm.train_trl --resume --out {out}"))
+                     ru=f"остановлено после шага {step}, чекпоинт сохранён; продолжить: python -m lib.llm.train_trl "
+                        f"--resume --out {out}"))
         return 130
     trainer.save_model(str(out / "final"))
     if evaluated:

@@ -3,7 +3,6 @@
     trainer = make_trainer("tiny", config_for("tiny", {}, "runs/tiny"), make_countdown(4000), callbacks=[Rows(print)])
     trainer.train()
 """
-import json
 import os
 import signal
 from collections.abc import Callable, Sequence
@@ -15,12 +14,16 @@ from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 from trl import GRPOTrainer
 
 from lib.countdown import correctness_reward, format_reward, to_dataset
+from lib.countdown.rewards import text_of
 from lib.i18n import language, tr
 from lib.llm.models import load_tokenizer, opened, quiet, rendered, resolve
+from lib.llm.plan import first_process
+from lib.llm.sizing import LORA_RANK
 from lib.progress import bar
 from lib.runlog.names import EQUAL_GROUPS, STEP
+from lib.runlog.rows import json_row
 
-LORA = {"r": 16, "lora_alpha": 32, "target_modules": "all-linear", "task_type": "CAUSAL_LM"}
+LORA = {"r": LORA_RANK, "lora_alpha": 32, "target_modules": "all-linear", "task_type": "CAUSAL_LM"}
 
 
 def make_trainer(model: str, config, tasks: Sequence[dict], *, overlong: int = 0, lora: bool = False,
@@ -91,11 +94,9 @@ def count_equal_groups(reward: Callable) -> Callable:
 
 
 def _whole(completion, opening: str) -> str:
-    if isinstance(completion, str):
-        return opening + completion
-    message = completion[-1]
-    content, reasoning = message.get("content") or "", message.get("reasoning_content")
-    return f"<think>{reasoning}</think>{content}" if reasoning else opening + content
+    last = completion[-1] if isinstance(completion, list) and completion else None
+    reasoning = last.get("reasoning_content") if isinstance(last, dict) else None
+    return (f"<think>{reasoning}</think>" if reasoning else opening) + text_of(completion)
 
 
 # ── while it runs ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -118,7 +119,7 @@ class Rows(TrainerCallback):
         self.rows.append(row)
         if self.path:       # whole and at once, so that a run that dies leaves no half of a line
             whole = self.path.with_suffix(".part")
-            whole.write_text("".join(json.dumps(r) + "\n" for r in self.rows), encoding="utf-8")
+            whole.write_text("".join(map(json_row, self.rows)), encoding="utf-8")
             os.replace(whole, self.path)
         if self.heard:
             self.heard(row)
@@ -161,7 +162,7 @@ class Stop(TrainerCallback):
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        if os.environ.get("RANK", "0") == "0":
+        if first_process():
             print(tr(en="\nstopping after this step, with a checkpoint (Ctrl-C again: at once, without)",
                      ru="\nостановлюсь после этого шага и сохраню чекпоинт (Ctrl-C ещё раз — сразу и без него)"), flush=True)
 

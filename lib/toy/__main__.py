@@ -3,7 +3,6 @@
     python -m lib.toy --plot                      # the lesson's run, with its three curves in grpo_toy.png
     python -m lib.toy --p-cot 0 --seeds 5         # no steps in the corpus; mean and interval over five seeds
 """
-import json
 import math
 import sys
 from concurrent.futures.process import BrokenProcessPool
@@ -15,6 +14,7 @@ from lib import cli
 from lib.files import open_new
 from lib.i18n import tr
 from lib.progress import bar
+from lib.runlog.rows import json_row
 from lib.toy.evaluate import evaluate, mean_interval
 from lib.toy.experiment import Result, Run, Settings, over_seeds, sweep
 from lib.toy.grpo import LOSSES
@@ -210,12 +210,6 @@ def summary(results: list[Result]) -> str:
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def json_row(row: dict) -> str:
-    """A log row as a JSON line; what could not be measured, or is not finite, is null, since JSON has no nan."""
-    clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
-    return json.dumps(clean) + "\n"
-
-
 def write_rows(path: Path, rows: list[dict]) -> None:
     with path.open("x", encoding="utf-8") as file:
         file.writelines(map(json_row, rows))

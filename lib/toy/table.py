@@ -15,6 +15,7 @@ import torch
 
 from lib import cli
 from lib.i18n import tr
+from lib.markdown import markdown_table
 from lib.progress import bar
 from lib.toy.base import load_base
 from lib.toy.evaluate import Interval, mean_interval
@@ -68,8 +69,7 @@ def lines(table: dict | None = None) -> list[list[str]]:
 def markdown(names: Sequence[str], columns: Sequence[int] = range(9)) -> str:
     """Some lines of the table, and some of its columns by number, as a Markdown table."""
     head, *body = [[line[c] for c in columns] for line in lines()]
-    rows = [head, ["---"] * len(head), *(line for line in body if line[0] in names)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return markdown_table(head, [line for line in body if line[0] in names])
 
 
 def main() -> None:

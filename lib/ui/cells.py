@@ -6,6 +6,8 @@ from IPython import get_ipython
 from IPython.core.pylabtools import select_figure_formats
 from IPython.display import Markdown
 
+from lib.markdown import markdown_table
+
 MARKUP = frozenset("&<>|*_`$[]\\~#^")     # what Markdown, HTML or a table would take for something of theirs
 
 
@@ -25,8 +27,7 @@ def source(*objects) -> Markdown:
 
 def table(head: Sequence[str], rows: Iterable[Sequence]) -> Markdown:
     """A table of texts and numbers; a cell may hold Markdown of its own."""
-    lines = [head, ["---"] * len(head), *rows]
-    return Markdown("\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines))
+    return Markdown(markdown_table(head, rows))
 
 
 def plain(text: str) -> str:

@@ -125,6 +125,7 @@ def test_replies_are_saved_with_their_tasks(found, tmp_path):
     save(found, TASKS, tmp_path / "replies.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "replies.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(lines) == 120
+    assert save(found, TASKS, tmp_path / "replies.jsonl").name == "replies-1.jsonl", "the first file was overwritten"
     assert lines[5] == TASKS[1] | {"reply": found.texts[1][1], "tokens": found.tokens[1, 1].item(),
                                    "right": found.right[1, 1].item(), "formed": found.formed[1, 1].item(),
                                    "ended": found.ended[1, 1].item()}

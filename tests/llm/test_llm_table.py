@@ -3,6 +3,9 @@ import pytest
 
 from lib.llm import table
 from lib.llm.presets import OVERLONG, TINY_PRESET
+from lib.llm.sizing import GB, MODELS, PLACEMENTS, state_bytes
+from lib.runlog.names import EQUAL_GROUPS
+from lib.ui.quizzes.lesson_05 import questions
 
 
 def test_the_shipped_table_is_whole():
@@ -45,6 +48,23 @@ def test_the_soft_punishment_keeps_the_form_and_the_controls_say_what_was_learne
     assert mean(lambda seed: seed["base"]["accuracy"]) < best < trained - 0.1
     assert mean(lambda seed: seed["forced"]["accuracy"]) > trained - 0.1
     assert mean(lambda seed: seed["base"]["pass_k"]) > trained
+
+
+def test_the_quiz_quotes_these_figures(each_language):
+    """What quiz 05 says of five seeds, and of 1.5B on three cards."""
+    preset = [seed["variants"]["preset"] for seed in table.load_table()["seeds"]]
+    rows = [row for variant in preset for row in variant["rows"]]
+    figures = [mean(lambda seed: seed["base"]["accuracy"]),
+               mean(lambda seed: seed["variants"]["preset"]["after"]["accuracy"]),
+               mean(lambda seed: seed["variants"]["preset"]["best_of"]), mean(lambda seed: seed["forced"]["accuracy"])]
+    longer = mean(lambda seed: seed["variants"]["preset"]["after"]["tokens"] / seed["base"]["tokens"])
+    equal = sum(row[EQUAL_GROUPS] for row in rows) / len(rows)
+    assert all(row["frac_reward_zero_std"] == 0 for row in rows)
+    copy, zero2, zero3 = (sum(state_bytes(MODELS["Qwen2.5-1.5B"], name, 3).values()) / GB for name in PLACEMENTS[:3])
+    text = str(questions())
+    for figure in (*(f"{figure:.2f}" for figure in figures), f"{longer:.1f}", f"{100 * equal:.0f} %", f"{zero2:.1f}",
+                   f"{zero3:.1f}", f"{copy:.0f} {'GB' if each_language == 'en' else 'ГБ'}"):
+        assert figure in text, figure
 
 
 def test_lines_are_the_means(each_language):

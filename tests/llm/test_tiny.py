@@ -191,3 +191,5 @@ def test_the_command_makes_a_base(tmp_path, capsys, monkeypatch):
     assert (made["seed"], made["steps"], made["tasks"]) == (7, 2, tiny.TASKS)
     tiny.check_base(tmp_path / "base")
     load(str(tmp_path / "base"))
+    with pytest.raises(ValueError, match="name a new folder"):
+        tiny.main()
