@@ -37,7 +37,7 @@ def settings_that_differ(config) -> Markdown:
         value = getattr(config, field.name)
         default = field.default_factory() if field.default is dataclasses.MISSING else field.default
         if field.init and default is not dataclasses.MISSING and value != default and field.name in SHOWN:
-            lines.append([f"`{field.name}`", f"`{default}`", f"`{value}`"])
+            lines.append([f"`{field.name}`", f"`{default}`", f"`{getattr(value, 'value', value)}`"])   # an enum's word
     head = [tr(en="field", ru="поле"), tr(en="TRL's default", ru="по умолчанию в TRL"), tr(en="here", ru="здесь")]
     return table(head, lines)
 

@@ -35,6 +35,7 @@ def test_settings_that_differ_are_those(tmp_path, each_language):
     assert "| `learning_rate` | `1e-06` | `0.0003` |" in text
     assert "| `use_cpu` | `False` | `True` |" in text
     assert "`gradient_checkpointing` | `True` | `False`" in text
+    assert "| `lr_scheduler_type` | `linear` | `constant_with_warmup` |" in text
     assert "`beta`" not in text           # TRL's default is 0 as well
     assert str(tmp_path) not in text
 
