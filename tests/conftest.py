@@ -1,10 +1,15 @@
 """What all tests share: English unless a test asks for Russian, no cache of the user's, the same examples at every run."""
+from importlib.util import find_spec
+
 import pytest
 from hypothesis import settings
 
 # Examples drawn with a fixed seed, so that a run repeats; no deadline, since the machine may be busy with other work.
 settings.register_profile("course", derandomize=True, deadline=None, database=None)
 settings.load_profile("course")
+
+# Those run in verl's own environment: `make test` does both.
+collect_ignore = [] if find_spec("verl") else ["with_verl"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -35,22 +35,25 @@ def test_the_check_agrees_with_pyproject():
 
 
 @pytest.mark.parametrize("name", ["requirements-cpu.txt", "requirements-llm-cpu.txt", "requirements-llm.txt",
-                                  "requirements-dev.txt", "homework/requirements-llm.txt"])
+                                  "requirements-dev.txt", "homework/requirements-llm.txt", "requirements-verl.txt",
+                                  "requirements-verl-dev.txt"])
 def test_every_requirement_is_pinned(name):
     for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
         line = line.split("#")[0].strip()
-        assert not line or line.startswith("-r ") or re.fullmatch(r"[a-z0-9_-]+==[0-9.]+", line), line
+        assert not line or line.startswith("-r ") or re.fullmatch(r"[a-z0-9_-]+(\[[a-z-]+\])?==[0-9.]+", line), line
 
 
 def test_the_course_imports_without_what_only_developers_install():
     """Every third-party import of lib is in requirements-cpu.txt or installed by what is."""
     hidden = ["jupytext", "nbclient", "nbconvert", "pytest", "hypothesis", "playwright", "datasets", "pyarrow",
-              "nbgrader", "sqlalchemy", "transformers", "trl", "accelerate", "peft"]
+              "nbgrader", "sqlalchemy", "transformers", "trl", "accelerate", "peft", "verl", "ray"]
     code = (f"import sys; sys.modules.update(dict.fromkeys({hidden}))\n"   # None: an import of it fails
             "import lib.toy.__main__, lib.toy.bench, lib.toy.table, lib.runlog.plot, lib.toy.base\n"
             "import lib.countdown.bench, lib.countdown.cage, lib.countdown.battery, lib.countdown.explain\n"
             "import lib.grading.command, lib.grading.gradebook, lib.grading.notebook\n"
-            "import lib.llm.sizing, lib.llm.plan, lib.llm.train_trl, lib.llm.table, lib.ui.sizing_panel, lib.runlog.health")
+            "import lib.llm.sizing, lib.llm.plan, lib.llm.train_trl, lib.llm.table, lib.ui.sizing_panel, lib.runlog.health\n"
+            "import lib.llm.gsm8k, lib.llm.launch_verl, lib.llm.verl_presets, lib.llm.verl_runs, lib.llm.verl_ask\n"
+            "import lib.runlog.verl")
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -69,6 +72,17 @@ def test_one_list_of_pins():
         assert [line for line in found if line.startswith("-r")] == ([f"-r {included}"] if included else [])
         pinned += [line.partition("==")[0] for line in found if "==" in line]
     assert len(pinned) == len(set(pinned))
+
+
+def test_verls_environment_is_the_courses_where_both_have_a_package():
+    """Two lists, since the two cannot be installed together; torch and pytest are the same in both."""
+    def pins(*names):
+        lines = [line for name in names for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
+        return dict(line.split("==") for line in lines if "==" in line and not line.startswith("#"))
+
+    ours = pins("requirements-cpu.txt", "requirements-llm-cpu.txt", "requirements-dev.txt")
+    theirs = pins("requirements-verl.txt", "requirements-verl-dev.txt")
+    assert {name for name in ours.keys() & theirs.keys() if ours[name] != theirs[name]} == {"transformers"}
 
 
 def test_the_installed_packages_are_the_pinned_ones_and_allow_the_gpu_set():

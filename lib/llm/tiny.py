@@ -71,6 +71,30 @@ def new_tokenizer():
     return tokenizer
 
 
+def byte_tokenizer():
+    """A tokenizer that reads any text, a byte a token: for trying machinery out on texts that have no tokens above."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    special = ["<|endoftext|>", "<|im_start|>", END]
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    raw = Tokenizer(models.BPE({word: i for i, word in enumerate([*special, *letters])}, []))
+    raw.pre_tokenizer, raw.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=raw, eos_token=END, pad_token="<|endoftext|>",
+                                        additional_special_tokens=["<|im_start|>"], padding_side="left",
+                                        model_max_length=CONTEXT)
+    tokenizer.chat_template = CHAT
+    return tokenizer
+
+
+def make_untaught(folder: str | Path) -> None:
+    """Writes a model that reads bytes and knows nothing, with its tokenizer: it is right about nothing, and says so fast."""
+    quiet()
+    tokenizer = byte_tokenizer()
+    new_model(tokenizer).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
 def new_model(tokenizer, seed: int = 0):
     """An untaught Qwen3 of 0.44 million parameters. torch's global generator is left as it was."""
     from transformers import Qwen3Config, Qwen3ForCausalLM

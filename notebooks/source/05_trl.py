@@ -99,7 +99,7 @@ same = [
                                                       ru="делить на std группы, батча или не делить")),
     ("kl_k3(logp, logp_ref)", "beta", tr(en="0 by default: no reference model in memory",
                                          ru="по умолчанию 0: референсной модели в памяти нет")),
-    ("clipped_objective(…, eps_low, eps_high)", "epsilon, epsilon_high", tr(en="Clip-Higher is 0.28", ru="Clip-Higher — 0.28")),
+    ("clipped_objective(…, eps_low, eps_high)", "epsilon, epsilon_high", "Clip-Higher: 0.28"),
     ("token_weights(mask, loss)", "loss_type", "grpo, dapo, dr_grpo"),
     ("updates", "num_iterations, steps_per_generation", tr(en="optimizer steps on one rollout", ru="шагов на один роллаут")),
     ("length_bonus(…)", "mask_truncated_completions", tr(en="length is a reward of its own in TRL: see section 8",
