@@ -93,7 +93,9 @@ def main() -> int:
         print(tr(en="verl takes it, and nothing was found that it would pass over in silence",
                  ru="verl это принимает, и того, что она молча пропустила бы, не нашлось"))
         return 0
-    return run([python, "-m", MAIN, *overrides(settings)], surroundings(environment), out)
+    # Hydra would put the config that it composed into outputs/ of whatever folder this was called from
+    composed = f"hydra.run.dir={out.absolute() / 'hydra'}"
+    return run([python, "-m", MAIN, *overrides(settings), composed], surroundings(environment), out)
 
 
 def asked(args, out: Path) -> dict:
